@@ -1,0 +1,505 @@
+"""Every setting is one switch in one table: a process-wide value that `with` blocks override.
+
+An override is seen by the context (thread, task) that made it and by no other. The environment
+variable FUNCGRAD_<NAME> sets what a switch starts with; JAX's spelling `jax_<name>` works as well.
+"""
+
+import difflib
+import functools
+import itertools
+import os
+import threading
+from collections.abc import Callable, Hashable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeVar, overload
+
+import numpy as np
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+_UNSET: Any = object()
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """The values a switch takes: in words, as a check that may convert, and as environment text."""
+
+    wants: str
+    check: Callable[[Any], T]
+    read: Callable[[str], Any] = str
+
+
+def _truth(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_) or (type(value) is int and value in (0, 1)):
+        return bool(value)
+    raise ValueError
+
+
+def _truth_word(text: str) -> bool:
+    word = text.strip().lower()
+    if word in ("1", "true", "t", "yes", "y", "on"):
+        return True
+    if word in ("0", "false", "f", "no", "n", "off"):
+        return False
+    raise ValueError
+
+
+def _word(text: str) -> str | None:
+    return None if text.strip().lower() in ("", "none") else text.strip()
+
+
+def integer(least: int | None = None) -> Kind[int]:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise ValueError
+        if least is not None and value < least:
+            raise ValueError
+        return int(value)
+
+    return Kind("an integer" if least is None else f"an integer of {least} or more", check, int)
+
+
+def choice(*options: str | None) -> Kind[Any]:
+    def check(value: Any) -> str | None:
+        if not (value is None or isinstance(value, str)) or value not in options:
+            raise ValueError
+        return value
+
+    return Kind("one of " + ", ".join(map(repr, options)), check, _word)
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not float(value) >= 0:
+        raise ValueError
+    return float(value)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return os.fspath(value)
+
+
+def _platforms(value: str | None) -> str | None:
+    if value is not None and not set(value.split(",")) <= {"cpu", "gpu", "cuda"}:
+        raise ValueError
+    return value
+
+
+def _device(value: Any) -> Any:
+    if value in (None, "cpu", "gpu", "cuda") or hasattr(value, "platform"):
+        return value
+    raise ValueError
+
+
+def _hashable(value: Any) -> Any:
+    hash(value)
+    return value
+
+
+FLAG = Kind("True or False", _truth, _truth_word)
+SECONDS = Kind("a number of seconds, 0 or more", _seconds)
+TEXT = Kind("a string, a path or None", _text, _word)
+PLATFORMS = Kind("None or a comma-separated list of 'cpu', 'gpu', 'cuda'", _platforms, _word)
+DEVICE = Kind("None, a Device such as devices()[0], or one of 'cpu', 'gpu', 'cuda'", _device, _word)
+HASHABLE = Kind("a hashable value", _hashable)
+GUARD = choice(None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
+PRECISION = choice(
+    *(None, "default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
+    *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY"),
+    *("ANY_F8_ANY_F8_ANY_FAST_ACCUM", "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16"),
+    *("BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"),
+    *("TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
+)
+
+
+class _Overrides(dict[str, Any]):
+    """What the `with` blocks around the running code set, by name; a new one for every change."""
+
+    __slots__ = ("generation", "key")
+
+    def __init__(self, values: dict[str, Any] | None = None):
+        super().__init__(values or {})
+        self.generation = -1
+        self.key: tuple = ()
+
+
+_overrides: ContextVar[_Overrides] = ContextVar("funcgrad_overrides", default=_Overrides())  # noqa: B039
+_lock = threading.Lock()
+_generation = 0  # counts the changes of process-wide values, so that cached trace keys can tell
+_user_contexts = itertools.count()
+
+SWITCHES: dict[str, "Switch[Any]"] = {}
+_traced: list["Switch[Any]"] = []
+
+
+class Switch(Generic[T]):
+    """One setting. Read on `config` it is its value; called with a value it is a context manager.
+
+    `also` names switches that take every value this one is given.
+    """
+
+    def __init__(
+        self,
+        default: T,
+        kind: Kind[T],
+        help: str,
+        *,
+        traced: bool = False,
+        also: tuple[str, ...] = (),
+    ):
+        self.name = self.__name__ = ""
+        self.default = self.process_value = default
+        self.kind, self.traced, self.also = kind, traced, also
+        self.__doc__ = help
+        if traced:
+            _traced.append(self)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = self.__name__ = name
+        SWITCHES[name] = self
+        setattr(owner, f"jax_{name}", self)
+
+    def read_environment(self) -> None:
+        variable = f"FUNCGRAD_{self.name.upper()}"
+        text = os.environ.get(variable)
+        if text is not None:
+            try:
+                self.set_global(self.kind.read(text))
+            except ValueError:
+                raise ValueError(
+                    f"the environment variable {variable} must hold {self.kind.wants}; "
+                    f"it holds {text!r}."
+                ) from None
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "Switch[T]": ...
+    @overload
+    def __get__(self, instance: "Config", owner: type) -> T: ...
+    def __get__(self, instance: "Config | None", owner: type) -> "Switch[T] | T":
+        if instance is None:
+            return self
+        return _overrides.get().get(self.name, self.process_value)
+
+    @property
+    def value(self) -> T:
+        """The value that holds here and now."""
+        return _overrides.get().get(self.name, self.process_value)
+
+    def get_global(self) -> T:
+        """The process-wide value, whatever the `with` blocks around this call say."""
+        return self.process_value
+
+    def set_global(self, value: Any) -> None:
+        """Change the process-wide value. Raises ValueError for a value the switch does not take."""
+        global _generation
+        accepted = self.accept(value)
+        with _lock:
+            for switch in (self, *(SWITCHES[name] for name in self.also)):
+                switch.process_value = accepted
+            _generation += 1
+
+    def accept(self, value: Any) -> T:
+        """The value as the switch keeps it; raises ValueError naming switch, value and choices."""
+        try:
+            return self.kind.check(value)
+        except (ValueError, TypeError):
+            raise ValueError(f"{self.name} takes {self.kind.wants}; got {value!r}.") from None
+
+    def __call__(self, value: T = _UNSET) -> "Override":
+        """A context manager (and decorator) inside which the switch has this value."""
+        if value is _UNSET:
+            if self.kind is not FLAG:
+                raise TypeError(f"{self.name}() needs a value: {self.kind.wants}.")
+            return Override(dict.fromkeys((self.name, *self.also), True))
+        return Override(dict.fromkeys((self.name, *self.also), self.accept(value)))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"{self.name} is a switch, not its value; read config.{self.name} instead.")
+
+    def __repr__(self) -> str:
+        return f"<switch {self.name} = {self.value!r}>"
+
+
+class Override:
+    """Sets switches for the length of a `with` block, in this context only."""
+
+    __slots__ = ("outer", "values")
+
+    def __init__(self, values: dict[str, Any]):
+        self.values = values
+        self.outer: list[dict[str, Any]] = []
+
+    def __enter__(self) -> None:
+        current = _overrides.get()
+        self.outer.append({name: current.get(name, _UNSET) for name in self.values})
+        _overrides.set(_Overrides({**current, **self.values}))
+
+    def __exit__(self, *exception: object) -> None:
+        # Name by name, not by a token: blocks inside generators may end in any order.
+        restored = {**_overrides.get(), **self.outer.pop()}
+        _overrides.set(_Overrides({n: v for n, v in restored.items() if v is not _UNSET}))
+
+    def __call__(self, function: F) -> F:
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with Override(self.values):
+                return function(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+
+class Config:
+    """The table of switches: `config.name` reads one, `config.update(name, value)` sets one."""
+
+    __slots__ = ()
+
+    # dtypes
+    enable_x64 = Switch(False, FLAG, "Make 64-bit dtypes available, and the default.", traced=True)
+    explicit_x64_dtypes = Switch(
+        "warn",
+        choice("warn", "error", "allow"),
+        "What asking for a 64-bit dtype by name does while enable_x64 is off: warn and give 32 "
+        "bits, raise, or give 64 bits.",
+        traced=True,
+    )
+    numpy_dtype_promotion = Switch(
+        "standard",
+        choice("standard", "strict"),
+        "Whether operands of different dtypes are promoted, or refused unless one is weakly typed.",
+        traced=True,
+    )
+    numpy_rank_promotion = Switch(
+        "allow",
+        choice("allow", "warn", "raise"),
+        "What broadcasting operands of different ranks does.",
+        traced=True,
+    )
+    default_matmul_precision = Switch(
+        None, PRECISION, "Precision of matrix products and convolutions of float32.", traced=True
+    )
+    allow_f16_reductions = Switch(
+        True, FLAG, "Whether sums of float16 and bfloat16 are allowed.", traced=True
+    )
+    strict_fp = Switch(
+        False, FLAG, "Round every operation by itself: no multiply fused with an add.", traced=True
+    )
+
+    # random numbers
+    default_prng_impl = Switch(
+        "threefry2x32", choice("threefry2x32"), "The generator behind new keys.", traced=True
+    )
+    threefry_partitionable = Switch(
+        True, FLAG, "Draw the stream whose elements depend on their index alone.", traced=True
+    )
+    random_seed_offset = Switch(0, integer(), "Added to every seed.", traced=True)
+    high_dynamic_range_gumbel = Switch(
+        False, FLAG, "Draw two samples per Gumbel number, to reach rarer values.", traced=True
+    )
+    legacy_prng_key = Switch(
+        "allow", choice("allow", "warn", "error"), "What a raw uint32 key does in random functions."
+    )
+    enable_custom_prng = Switch(False, FLAG, "Make random.PRNGKey return typed keys.", traced=True)
+    debug_key_reuse = Switch(
+        False, FLAG, "Raise KeyReuseError when a key is consumed twice.", traced=True
+    )
+
+    # tracing and checking
+    disable_jit = Switch(False, FLAG, "Run what jit wraps operation by operation.", traced=True)
+    no_tracing = Switch(False, FLAG, "Raise where jit would trace.")
+    no_execution = Switch(False, FLAG, "Raise where an operation would be evaluated.", traced=True)
+    debug_nans = Switch(False, FLAG, "Raise at the operation that makes a nan.", traced=True)
+    debug_infs = Switch(False, FLAG, "Raise at the operation that makes an infinity.", traced=True)
+    enable_checks = Switch(False, FLAG, "Check every program after each pass; slow.")
+    check_tracer_leaks = Switch(False, FLAG, "Raise as soon as a tracer outlives its trace.")
+    check_static_indices = Switch(
+        False, FLAG, "Raise when an index known while tracing is out of bounds.", traced=True
+    )
+    softmax_custom_jvp = Switch(
+        False, FLAG, "Differentiate softmax by its own rule instead of through exp.", traced=True
+    )
+
+    # what is shown
+    log_compiles = Switch(False, FLAG, "Log each compilation as a warning, else at level debug.")
+    explain_cache_misses = Switch(False, FLAG, "Log why a jitted call had to be traced again.")
+    log_checkpoint_residuals = Switch(False, FLAG, "Log what each checkpoint saves.")
+    traceback_filtering = Switch(
+        "auto",
+        choice("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"),
+        "How frames of this library are taken out of tracebacks.",
+    )
+    tracer_error_num_traceback_frames = Switch(
+        5, integer(1), "How many frames an error about a tracer shows of where it was made."
+    )
+    pprint_use_color = Switch(True, FLAG, "Print programs in colour where the terminal can.")
+
+    # devices
+    num_cpu_devices = Switch(1, integer(1), "How many virtual CPU devices there are.")
+    default_device = Switch(None, DEVICE, "Where new arrays go; None is the first.", traced=True)
+    platforms = Switch(None, PLATFORMS, "The platforms to use, the default one first.")
+    platform_name = Switch(None, choice(None, "cpu", "gpu", "cuda"), "The default platform.")
+    cpu_collectives_implementation = Switch(
+        None, choice(None, "mpi"), "What carries collectives between processes on CPU."
+    )
+    thread_guard = Switch(
+        False, FLAG, "Raise when a thread other than the guard's own runs a multi-process program."
+    )
+    transfer_guard_host_to_device = Switch(None, GUARD, "What a copy to a device does.")
+    transfer_guard_device_to_device = Switch(None, GUARD, "What a copy between devices does.")
+    transfer_guard_device_to_host = Switch(None, GUARD, "What a copy from a device does.")
+    transfer_guard = Switch(
+        None,
+        GUARD,
+        "What a copy in any direction does; sets the three switches of one direction.",
+        also=(
+            "transfer_guard_host_to_device",
+            "transfer_guard_device_to_device",
+            "transfer_guard_device_to_host",
+        ),
+    )
+    array_garbage_collection_guard = Switch(
+        None,
+        choice(None, "allow", "log", "fatal"),
+        "What happens to an array freed by the cycle collector instead of its reference count.",
+    )
+
+    # compiled programs on disk
+    enable_compilation_cache = Switch(True, FLAG, "Keep compiled programs on disk.")
+    compilation_cache_dir = Switch(None, TEXT, "The folder of compiled programs; None keeps none.")
+    compilation_cache_max_size = Switch(-1, integer(-1), "Bytes to keep at most; -1 is no limit.")
+    persistent_cache_min_compile_time_secs = Switch(
+        1.0, SECONDS, "Programs that compile faster than this are not kept."
+    )
+    persistent_cache_min_entry_size_bytes = Switch(
+        0, integer(-1), "Programs smaller than this are not kept."
+    )
+    raise_persistent_cache_errors = Switch(
+        False, FLAG, "Raise what goes wrong with the folder, instead of warning."
+    )
+
+    @property
+    def x64_enabled(self) -> bool:
+        """The older name of enable_x64."""
+        return self.enable_x64
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every switch by name, with the value that holds here and now."""
+        return {name: switch.value for name, switch in SWITCHES.items()}
+
+    def read(self, name: str) -> Any:
+        """The value of the switch of that name, with or without the prefix `jax_`."""
+        return _find(name).value
+
+    def update(self, name: str, value: Any) -> None:
+        """Set a switch for the whole process.
+
+        Raises AttributeError for a name that is no switch, ValueError for a value it does not take.
+
+        Example: `config.update("enable_x64", True)`, or with JAX's name `"jax_enable_x64"`.
+        """
+        _find(name).set_global(value)
+
+    def trace_key(self) -> tuple:
+        """The traced switches that differ from their defaults, as (name, value) pairs; hashable."""
+        overrides = _overrides.get()
+        if overrides.generation != _generation:
+            generation = _generation
+            overrides.key = tuple(
+                (switch.name, value)
+                for switch in _traced
+                if (value := overrides.get(switch.name, switch.process_value)) != switch.default
+            )
+            overrides.generation = generation
+        return overrides.key
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(
+            f"config.{name} cannot be assigned; call config.update({name!r}, {value!r})."
+        )
+
+    def __repr__(self) -> str:
+        changed = ", ".join(
+            f"{name}={switch.value!r}"
+            for name, switch in SWITCHES.items()
+            if switch.value != switch.default
+        )
+        return f"Config({changed})"
+
+
+def _find(name: str) -> Switch[Any]:
+    switch = SWITCHES.get(name.removeprefix("jax_"))
+    if switch is None:
+        near = difflib.get_close_matches(name.removeprefix("jax_"), SWITCHES, 1, 0.0)[0]
+        raise AttributeError(
+            f"config has no switch {name!r}; the nearest is {near!r}, and config.values lists all."
+        )
+    return switch
+
+
+config = Config()
+for _switch in SWITCHES.values():
+    _switch.read_environment()
+
+# The switches that are public functions: called with a value, each is a context manager.
+allow_f16_reductions = Config.allow_f16_reductions
+array_garbage_collection_guard = Config.array_garbage_collection_guard
+check_tracer_leaks = Config.check_tracer_leaks
+debug_infs = Config.debug_infs
+debug_key_reuse = Config.debug_key_reuse
+debug_nans = Config.debug_nans
+default_device = Config.default_device
+default_matmul_precision = Config.default_matmul_precision
+default_prng_impl = Config.default_prng_impl
+enable_checks = Config.enable_checks
+enable_custom_prng = Config.enable_custom_prng
+enable_x64 = Config.enable_x64
+explain_cache_misses = Config.explain_cache_misses
+legacy_prng_key = Config.legacy_prng_key
+log_compiles = Config.log_compiles
+no_execution = Config.no_execution
+no_tracing = Config.no_tracing
+numpy_dtype_promotion = Config.numpy_dtype_promotion
+numpy_rank_promotion = Config.numpy_rank_promotion
+softmax_custom_jvp = Config.softmax_custom_jvp
+thread_guard = Config.thread_guard
+threefry_partitionable = Config.threefry_partitionable
+transfer_guard = Config.transfer_guard
+transfer_guard_device_to_device = Config.transfer_guard_device_to_device
+transfer_guard_device_to_host = Config.transfer_guard_device_to_host
+transfer_guard_host_to_device = Config.transfer_guard_host_to_device
+
+
+def checking_leaks() -> Override:
+    """A context manager inside which a tracer that outlives its trace raises at once."""
+    return Config.check_tracer_leaks(True)
+
+
+def disable_jit(disable: bool = True) -> Override:
+    """A context manager inside which what `jit` wraps runs operation by operation.
+
+    Example: `with disable_jit(): f(x)` lets `print` and a debugger in f see every value.
+    """
+    return Config.disable_jit(disable)
+
+
+def make_user_context(default_value: Hashable = None) -> Switch[Any]:
+    """A setting of your own that jitted functions are traced anew for.
+
+    Args:
+        default_value: any hashable value, in force outside every `with` block.
+
+    Returns:
+        A switch: `context.value` reads it, `with context(value):` sets it for a block.
+
+    Example:
+        >>> units = make_user_context("metre")
+        >>> with units("foot"):
+        ...     units.value
+        'foot'
+    """
+    context = Switch(default_value, HASHABLE, "A setting made by make_user_context.", traced=True)
+    context.name = context.__name__ = f"user_context_{next(_user_contexts)}"
+    return context

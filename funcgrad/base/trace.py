@@ -1,0 +1,394 @@
+"""Primitives, tracers, and the current trace: the interpreter that a bound primitive is handed to.
+
+The current trace stands in a context variable. Each trace keeps its parent and applies one rule,
+running whatever the rule calls under the parent; at the bottom, evaluation runs the array library.
+"""
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from funcgrad.base import source
+from funcgrad.base.array import ConcreteArray, as_array
+from funcgrad.base.aval import ShapedArray
+from funcgrad.base.backend import namespace, to_numpy
+from funcgrad.base.config import config
+from funcgrad.base.dtypes import buffer_dtype
+from funcgrad.base.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnexpectedTracerError,
+)
+from funcgrad.base.memo import Cache
+from funcgrad.base.methods import Array
+
+Rule = Callable[..., Any]
+Effects = frozenset
+NO_EFFECTS: Effects = frozenset()
+
+
+class Primitive:
+    """A name that interpreters have rules for; its outputs are always a tuple."""
+
+    __slots__ = ("__weakref__", "name")
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def bind(self, *args: Any, **params: Any) -> tuple:
+        return _current.get().process(self, args, params)
+
+    def bind1(self, *args: Any, **params: Any) -> Any:
+        (out,) = self.bind(*args, **params)
+        return out
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple:
+        return (find_primitive, (self.name,))
+
+
+class CallPrimitive(Primitive):
+    """A primitive that stands for a Python function `fun`: evaluating it is calling that."""
+
+    __slots__ = ()
+
+    def bind(self, *args: Any, fun: Callable, **params: Any) -> tuple:
+        trace = _current.get()
+        if trace is EVALUATION:
+            return tuple(fun(*args))
+        return trace.process(self, args, {"fun": fun, **params})
+
+
+# The two tables that a value and its abstract value are computed by.
+evaluate_rules: dict[Primitive, Rule] = {}  # (xp, *buffers, **params) -> buffers
+abstract_rules: dict[Primitive, Rule] = {}  # (*avals, **params) -> (avals, effects)
+
+
+def single(rule: Rule) -> Rule:
+    """The evaluate rule of a primitive with one output, from a function that returns just that."""
+    return lambda xp, *buffers, **params: (rule(xp, *buffers, **params),)
+
+
+def pure(rule: Rule) -> Rule:
+    """The abstract rule of a primitive without effects; `rule` returns one aval or a tuple."""
+
+    def abstract(*avals: ShapedArray, **params: Any) -> tuple[tuple, Effects]:
+        out = rule(*avals, **params)
+        return (out,) if isinstance(out, ShapedArray) else tuple(out), NO_EFFECTS
+
+    return abstract
+
+
+def find_primitive(name: str) -> Primitive:
+    """The primitive of that name (what a pickled program refers to)."""
+    for primitive in abstract_rules:
+        if primitive.name == name:
+            return primitive
+    raise KeyError(f"no primitive is named {name!r}")
+
+
+_abstract_cache: Cache = Cache(65536)
+
+
+def abstract_eval(
+    primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any]
+) -> tuple[tuple[ShapedArray, ...], Effects]:
+    """The avals and effects of a primitive's outputs; a user error is marked with its line."""
+    key = (primitive, *avals, *params.items())
+    found = _abstract_cache.get(key)
+    if found is None:
+        try:
+            found = abstract_rules[primitive](*avals, **params)
+        except (TypeError, ValueError, NotImplementedError) as error:
+            mark_source(error)
+            raise
+        _abstract_cache[key] = found
+    return found
+
+
+def mark_source(error: BaseException) -> None:
+    """Add the user's own line to an error, once."""
+    place = inherited_source.get() or source.user_source()
+    if place is not None and not any("At " in n for n in getattr(error, "__notes__", ())):
+        error.add_note(f"At {place.describe()}")
+
+
+# Set while a program is replayed: the line that its equation was first written at.
+inherited_source: contextvars.ContextVar[source.Source | None] = contextvars.ContextVar(
+    "inherited_source", default=None
+)
+
+
+def current_source() -> source.Source | None:
+    return inherited_source.get() or source.user_source()
+
+
+class Trace:
+    """One interpreter at work. `alive` turns False when the call that started it returns."""
+
+    parent: "Trace"
+    alive: bool = True
+    description: str = "a transformation"
+
+    def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
+        """What binding `primitive` to `args` means in this interpreter."""
+        raise TypeError(f"{type(self).__name__} does not interpret primitives")
+
+    def check_alive(self, value: Any) -> None:
+        """Raise if `value` is a tracer whose own trace has ended."""
+        if isinstance(value, Tracer) and not value._trace.alive:
+            raise value.leak_error()
+
+
+class Tracer(Array):
+    """A stand-in for an array inside a transformation; `_trace` is the interpreter it belongs to."""
+
+    __slots__ = ("__weakref__", "_trace")
+
+    _trace: Trace
+
+    def explain(self) -> str:
+        """What this tracer is and why its value is not known, for error messages."""
+        return f"It is traced by {self._trace.description}."
+
+    def concretization_error(self, kind: type, attempt: str, way_out: str) -> Exception:
+        place = source.user_source()
+        where = f"\nAt {place.describe()}" if place else ""
+        if not self._trace.alive:
+            return self.leak_error()
+        return kind(
+            f"{attempt}, but its value is not known here: a traced array with shape "
+            f"{self.aval.str_short()}. {self.explain()}\n{way_out}{where}"
+        )
+
+    def leak_error(self) -> UnexpectedTracerError:
+        place = source.user_source()
+        used = f"\nUsed at {place.describe()}" if place else ""
+        return UnexpectedTracerError(
+            f"An unexpected tracer: a leaked intermediate value of type {self.aval.str_short()} "
+            f"was used after {self._trace.description}, which made it, had ended."
+            f"{self.birthplace()}{used}\nA traced function must hand its values out by returning "
+            "them, not by storing them in a global, an attribute, a closure or a generator."
+        )
+
+    def birthplace(self) -> str:
+        """The line at which the tracer came to be, where that is known."""
+        return ""
+
+    def __bool__(self) -> bool:
+        raise self.concretization_error(
+            TracerBoolConversionError,
+            "A boolean conversion (an `if`, `while`, `and`, `not`, ...) of a traced array was tried",
+            "Use funcgrad.numpy.where or funcgrad.lax.cond to choose by data, or mark the argument "
+            "as static (static_argnums) if it is a setting.",
+        )
+
+    def _number(self, kind: str) -> Any:
+        raise self.concretization_error(
+            ConcretizationTypeError,
+            f"`{kind}(x)` of a traced array was tried",
+            f"Keep it an array: x.astype({kind}) casts under tracing. If the number is a setting, "
+            "mark the argument it comes from as static (static_argnums or static_argnames).",
+        )
+
+    def __int__(self) -> int:
+        return self._number("int")
+
+    def __float__(self) -> float:
+        return self._number("float")
+
+    def __complex__(self) -> complex:
+        return self._number("complex")
+
+    def item(self, *index: int) -> Any:
+        return self._number("item")
+
+    def tolist(self) -> Any:
+        return self._number("tolist")
+
+    def __index__(self) -> int:
+        raise self.concretization_error(
+            TracerIntegerConversionError,
+            "A traced array was used as a Python integer (`__index__`: a shape, a range, a list index)",
+            "Shapes and loop bounds must be known while tracing: mark the argument as static "
+            "(static_argnums), or use funcgrad.lax.fori_loop or x[i] on an array.",
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        raise self.concretization_error(
+            TracerArrayConversionError,
+            "A NumPy function or np.asarray called `__array__` on a traced array",
+            "Call the funcgrad.numpy function of the same name instead of NumPy's, or "
+            "pure_callback for code that must run NumPy.",
+        )
+
+    def __iter__(self) -> Iterator:
+        if not self.aval.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.aval.shape[0]))
+
+    def __reversed__(self) -> Iterator:
+        return (self[i] for i in reversed(range(len(self))))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.aval.str_short()}>"
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return repr(self)
+        raise self.concretization_error(
+            ConcretizationTypeError,
+            f"Formatting a traced array with the format spec {spec!r} was tried",
+            "Use funcgrad.debug.print('{x}', x=x), which prints when the jit-compiled program runs.",
+        )
+
+    def __copy__(self) -> "Tracer":
+        return self
+
+    def __deepcopy__(self, memo: dict) -> "Tracer":
+        return self
+
+    def __reduce__(self) -> tuple:
+        raise self.concretization_error(
+            ConcretizationTypeError,
+            "Pickling a traced array was tried",
+            "Pickle the arrays that the traced function returns.",
+        )
+
+    def block_until_ready(self) -> "Tracer":
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Nothing to copy while tracing."""
+
+
+class Evaluation(Trace):
+    """The bottom trace: looks up what the primitive computes for these avals, and computes it."""
+
+    description = "evaluation"
+
+    def __init__(self) -> None:
+        self.entries: Cache = Cache(65536)
+
+    def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
+        arrays = [a if type(a) is ConcreteArray else self.concrete(a) for a in args]
+        key = (primitive, *[a.aval for a in arrays], *params.items())
+        entry = self.entries.get(key)
+        if entry is None:
+            avals, _ = abstract_eval(primitive, [a.aval for a in arrays], params)
+            entry = self.entries[key] = (avals, partial(evaluate_rules[primitive], **params))
+        avals, evaluate = entry
+        buffers = [a.buffer for a in arrays]
+        xp = namespace(buffers[0]) if buffers else np
+        with np.errstate(all="ignore"):
+            outs = evaluate(xp, *buffers)
+        sharding = common_sharding(primitive, arrays)
+        results = tuple(map(ConcreteArray, outs, avals, [sharding] * len(avals)))
+        if config.enable_checks:
+            check_buffers(primitive, results)
+        if config.debug_nans or config.debug_infs:
+            check_finite(primitive, results)
+        return results
+
+    def concrete(self, value: Any) -> ConcreteArray:
+        if isinstance(value, Tracer):
+            raise value.leak_error()
+        return as_array(value)
+
+
+def common_sharding(primitive: Primitive, arrays: Sequence[ConcreteArray]) -> Any:
+    """The placement of the committed operands; they have to agree."""
+    chosen = None
+    for array in arrays:
+        placed = array._sharding
+        if placed is None or placed is chosen:
+            continue
+        if chosen is None or chosen.device_set < placed.device_set:
+            chosen = placed
+        elif not placed.device_set <= chosen.device_set:
+            raise ValueError(
+                f"{primitive} received incompatible devices: one operand is committed to "
+                f"{sorted(map(str, chosen.device_set))}, another to "
+                f"{sorted(map(str, placed.device_set))}. Move one with device_put."
+            )
+    return chosen if chosen is None or chosen.is_fully_replicated else None
+
+
+def check_buffers(primitive: Primitive, results: Sequence[ConcreteArray]) -> None:
+    """Raise unless every buffer has the shape and dtype that its aval promised."""
+    for out in results:
+        expected = buffer_dtype(out.aval.dtype)
+        if out.buffer.shape != out.aval.shape or out.buffer.dtype != expected:
+            raise AssertionError(
+                f"{primitive} evaluated to {out.buffer.dtype}{list(out.buffer.shape)}, its abstract "
+                f"rule says {out.aval.str_short()}"
+            )
+
+
+def check_finite(primitive: Primitive, results: Sequence[ConcreteArray]) -> None:
+    """Raise FloatingPointError at the first nan (or inf) if `debug_nans` (`debug_infs`) is on."""
+    for out in results:
+        host = to_numpy(out.buffer)
+        if host.dtype.kind == "V" or not np.issubdtype(host.dtype, np.inexact):
+            continue
+        for switch, test, what in (
+            (config.debug_nans, np.isnan, "nan"),
+            (config.debug_infs, np.isinf, "inf"),
+        ):
+            if switch and test(host).any():
+                place = current_source()
+                at = f" at {place.describe()}" if place else ""
+                raise FloatingPointError(
+                    f"invalid value ({what}) encountered in {primitive}: the output "
+                    f"{out.aval.str_short()} holds {int(test(host).sum())} of them{at}"
+                )
+
+
+EVALUATION = Evaluation()
+EVALUATION.parent = EVALUATION
+_current: contextvars.ContextVar[Trace] = contextvars.ContextVar("trace", default=EVALUATION)
+
+
+def current_trace() -> Trace:
+    return _current.get()
+
+
+@contextlib.contextmanager
+def running(trace: Trace) -> Iterator[Trace]:
+    """Make `trace` the current one for a block."""
+    token = _current.set(trace)
+    try:
+        yield trace
+    finally:
+        _current.reset(token)
+
+
+@contextlib.contextmanager
+def starting(trace: Trace) -> Iterator[Trace]:
+    """Run a user's function under a new trace; its tracers are dead when the block ends."""
+    token = _current.set(trace)
+    try:
+        yield trace
+    finally:
+        _current.reset(token)
+        trace.alive = False
+
+
+def under(trace: Trace, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)` with `trace` as the current one."""
+    token = _current.set(trace)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _current.reset(token)

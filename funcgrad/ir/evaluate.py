@@ -1,0 +1,33 @@
+"""Running a jaxpr: bind each equation in order under whatever interpreter is current."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from funcgrad.base.trace import inherited_source
+from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> tuple:
+    """The outputs of `jaxpr` on flat arguments; an error is marked with the equation's line."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env.update(zip(jaxpr.invars, args, strict=True))
+
+    def read(atom: Atom) -> Any:
+        return atom.array if isinstance(atom, Literal) else env[atom]
+
+    outer = inherited_source.get()
+    for eqn in jaxpr.eqns:
+        token = inherited_source.set(outer or eqn.source)
+        try:
+            outs = eqn.primitive.bind(*[read(v) for v in eqn.invars], **eqn.params)
+        finally:
+            inherited_source.reset(token)
+        env.update(zip(eqn.outvars, outs, strict=True))
+    return tuple(read(v) for v in jaxpr.outvars)
+
+
+def _run_closed(closed: ClosedJaxpr, args: Sequence[Any]) -> tuple:
+    return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+
+
+ClosedJaxpr.run = _run_closed

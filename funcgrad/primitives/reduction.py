@@ -1,0 +1,256 @@
+"""Reductions over axes: sums, products, extrema, logical ones, argmax, and the generic reduce."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.base import dtypes
+from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.basis import (
+    broadcast_in_dim,
+    concatenate,
+    convert,
+    eq,
+    full_like,
+    mul,
+    reduce_sum,
+    reduce_sum_p,
+    reshape,
+    slice_array,
+    transpose,
+)
+from funcgrad.base.shapes import canonical_axes, remove_axes
+from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure, single
+from funcgrad.primitives.elementwise import div
+from funcgrad.primitives.nary import ANY, BITS, NUMBER, Accepted, check_dtype
+from funcgrad.primitives.structural import inverse_permutation
+from funcgrad.transforms import backward, batching, forward
+from funcgrad.transforms.backward import Linear
+
+reduce_prod_p = Primitive("reduce_prod")
+reduce_max_p = Primitive("reduce_max")
+reduce_min_p = Primitive("reduce_min")
+reduce_and_p = Primitive("reduce_and")
+reduce_or_p = Primitive("reduce_or")
+reduce_xor_p = Primitive("reduce_xor")
+argmax_p = Primitive("argmax")
+argmin_p = Primitive("argmin")
+
+
+def _axes(operand: Any, axes: Sequence[int]) -> tuple[int, ...]:
+    return canonical_axes(tuple(axes), len(aval_of(operand).shape), "axes")
+
+
+def reduce_sum_over(operand: Any, axes: Sequence[int]) -> Any:
+    """The sum over the listed axes; 0 over none."""
+    return reduce_sum_p.bind1(operand, axes=_axes(operand, axes))
+
+
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+    """The product over the listed axes."""
+    return reduce_prod_p.bind1(operand, axes=_axes(operand, axes))
+
+
+def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+    """The maximum over the listed axes, nan if there is one; ties share the gradient."""
+    return reduce_max_p.bind1(operand, axes=_axes(operand, axes))
+
+
+def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+    """The minimum over the listed axes, nan if there is one; ties share the gradient."""
+    return reduce_min_p.bind1(operand, axes=_axes(operand, axes))
+
+
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether all elements are true (bitwise for integers)."""
+    return reduce_and_p.bind1(operand, axes=_axes(operand, axes))
+
+
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether any element is true (bitwise for integers)."""
+    return reduce_or_p.bind1(operand, axes=_axes(operand, axes))
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """The parity of true elements (bitwise for integers)."""
+    return reduce_xor_p.bind1(operand, axes=_axes(operand, axes))
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The first position of the maximum along an axis; a nan counts as the maximum."""
+    (axis,) = _axes(operand, (axis,))
+    return argmax_p.bind1(operand, axes=(axis,), index_dtype=np.dtype(index_dtype))
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The first position of the minimum along an axis; a nan counts as the minimum."""
+    (axis,) = _axes(operand, (axis,))
+    return argmin_p.bind1(operand, axes=(axis,), index_dtype=np.dtype(index_dtype))
+
+
+def reduction(primitive: Primitive, accepted: Accepted, evaluate: Rule) -> None:
+    """Register evaluate, abstract and batching of a reduction with the one param `axes`."""
+
+    def abstract(x: ShapedArray, axes: tuple[int, ...]) -> ShapedArray:
+        check_dtype(primitive.name, 0, x, accepted)
+        return x.update(shape=remove_axes(x.shape, canonical_axes(axes, x.ndim, "axes")))
+
+    evaluate_rules[primitive] = single(evaluate)
+    abstract_rules[primitive] = pure(abstract)
+    batching.shifted(primitive, axes=batching.axes_shifted)
+
+
+def spread_back(reduced: Any, shape: tuple[int, ...], axes: Sequence[int]) -> Any:
+    """A reduced array repeated along the axes that were reduced."""
+    kept = [i for i in range(len(shape)) if i not in axes]
+    return broadcast_in_dim(reduced, shape, kept)
+
+
+def narrow_accumulate(xp: Any, x: Any, axes: tuple[int, ...], ufunc: str, **kwargs: Any) -> Any:
+    """Reduce in float32 what is narrower than that, and round once at the end."""
+    wide = x.astype(np.float32) if x.dtype.itemsize < 4 and is_floating(x.dtype) else x
+    return getattr(xp, ufunc)(wide, axis=axes, dtype=wide.dtype, **kwargs).astype(x.dtype)
+
+
+def is_floating(dtype: Any) -> bool:
+    return dtypes.issubdtype(dtype, np.floating)
+
+
+def reduce_sum_backward(ct: Any, x: Linear, axes: tuple[int, ...]) -> Any:
+    return spread_back(ct, x.shape, axes)
+
+
+reduction(reduce_sum_p, NUMBER, lambda xp, x, axes: narrow_accumulate(xp, x, axes, "sum"))
+forward.linear(reduce_sum_p)
+backward.unary(reduce_sum_p, reduce_sum_backward)
+
+reduction(reduce_prod_p, NUMBER, lambda xp, x, axes: narrow_accumulate(xp, x, axes, "prod"))
+
+
+def reduce_prod_forward(primals: Sequence, tangents: Sequence, axes: tuple[int, ...]) -> tuple:
+    """Each factor's tangent times the product of all the others, right also where some are 0."""
+    (x,), (t,) = primals, tangents
+    out = reduce_prod(x, axes)
+    return (out,), (reduce_sum(mul(t, product_of_others(x, axes)), axes),)
+
+
+def product_of_others(x: Any, axes: Sequence[int]) -> Any:
+    """For each element the product of the others: a tree of pairwise products, up and down."""
+    shape = aval_of(x).shape
+    kept = [i for i in range(len(shape)) if i not in axes]
+    flat = transpose(x, (*axes, *kept))
+    count = int(np.prod([shape[a] for a in axes]))
+    rows = reshape(flat, (count, *(shape[i] for i in kept)))
+    others = _others(rows, count)
+    back = reshape(others, aval_of(flat).shape)
+    return transpose(back, inverse_permutation((*axes, *kept)))
+
+
+def _others(rows: Any, count: int) -> Any:
+    if count <= 1:
+        return full_like(rows, 1)
+    half, rest = count // 2, aval_of(rows).shape[1:]
+    zeros = [0] * len(rest)
+    low = slice_array(rows, [0, *zeros], [half, *rest])
+    high = slice_array(rows, [half, *zeros], [2 * half, *rest])
+    pairs = mul(low, high)
+    single_left = count % 2
+    if single_left:
+        last = slice_array(rows, [2 * half, *zeros], [count, *rest])
+        pairs = concatenate([pairs, last], 0)
+    outside = _others(pairs, half + single_left)
+    outer = slice_array(outside, [0, *zeros], [half, *rest])
+    parts = [mul(outer, high), mul(outer, low)]
+    if single_left:
+        parts.append(slice_array(outside, [half, *zeros], [half + 1, *rest]))
+    return concatenate(parts, 0)
+
+
+forward.rules[reduce_prod_p] = reduce_prod_forward
+
+
+def extremum_forward(primitive: Primitive) -> Callable:
+    """The mean of the tangents at all positions that attain the extremum."""
+
+    def rule(primals: Sequence, tangents: Sequence, axes: tuple[int, ...]) -> tuple:
+        (x,), (t,) = primals, tangents
+        out = primitive.bind1(x, axes=axes)
+        attained = eq(x, spread_back(out, aval_of(x).shape, axes))
+        where = convert(attained, aval_of(t).dtype)
+        count = reduce_sum_p.bind1(where, axes=axes)
+        return (out,), (div(reduce_sum_p.bind1(mul(t, where), axes=axes), count),)
+
+    return rule
+
+
+def extremum_evaluate(ufunc: str, highest: bool) -> Rule:
+    def evaluate(xp: Any, x: Any, axes: tuple[int, ...]) -> Any:
+        return getattr(xp, ufunc).reduce(x, axis=axes, initial=extreme_of(x.dtype, highest))
+
+    return evaluate
+
+
+def extreme_of(dtype: Any, highest: bool) -> Any:
+    """The largest (or smallest) value of a dtype, infinite where it has infinities."""
+    if dtype == np.bool_:
+        return highest
+    if dtypes.issubdtype(dtype, np.integer):
+        info = dtypes.iinfo(dtype)
+        return info.max if highest else info.min
+    value = np.inf if highest else -np.inf
+    return np.dtype(dtype).type(value)
+
+
+for _primitive, _ufunc, _start_high in (
+    (reduce_max_p, "maximum", False),
+    (reduce_min_p, "minimum", True),
+):
+    reduction(_primitive, ANY, extremum_evaluate(_ufunc, _start_high))
+    forward.rules[_primitive] = extremum_forward(_primitive)
+
+
+for _primitive, _ufunc in (
+    (reduce_and_p, "bitwise_and"),
+    (reduce_or_p, "bitwise_or"),
+    (reduce_xor_p, "bitwise_xor"),
+):
+    reduction(
+        _primitive,
+        BITS,
+        lambda xp, x, axes, _ufunc=_ufunc: getattr(xp, _ufunc).reduce(x, axis=axes),
+    )
+    forward.zero_derivative(_primitive)
+
+
+# argmax, argmin
+
+
+def arg_abstract(name: str) -> Rule:
+    def abstract(x: ShapedArray, axes: tuple[int, ...], index_dtype: Any) -> ShapedArray:
+        check_dtype(name, 0, x, ANY)
+        if len(axes) != 1 or not dtypes.issubdtype(index_dtype, np.integer):
+            raise TypeError(
+                f"{name} takes one axis and an integer index_dtype, got axes {axes} and "
+                f"{index_dtype}"
+            )
+        if x.shape[axes[0]] < 1:
+            raise ValueError(
+                f"{name}: attempt to get {name} of an empty sequence: axis {axes[0]} of shape "
+                f"{x.shape} has no elements"
+            )
+        shape = remove_axes(x.shape, axes)
+        return x.update(shape=shape, dtype=np.dtype(index_dtype), weak_type=False)
+
+    return pure(abstract)
+
+
+for _primitive in (argmax_p, argmin_p):
+    evaluate_rules[_primitive] = single(
+        lambda xp, x, axes, index_dtype, _name=_primitive.name: getattr(xp, _name)(
+            x, axis=axes[0]
+        ).astype(index_dtype)
+    )
+    abstract_rules[_primitive] = arg_abstract(_primitive.name)
+    forward.zero_derivative(_primitive)
+    batching.shifted(_primitive, axes=batching.axes_shifted)

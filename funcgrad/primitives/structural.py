@@ -1,0 +1,413 @@
+"""Operations that move elements without computing: reshape, broadcast, transpose, slice, pad, ..."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.base import dtypes
+from funcgrad.base.aval import ShapedArray, aval_of, shaped
+from funcgrad.base.basis import (
+    add_p,
+    broadcast_in_dim,
+    broadcast_in_dim_p,
+    broadcast_to_shape,
+    concatenate_p,
+    iota_p,
+    moveaxis,
+    neg,
+    pad,
+    pad_p,
+    reduce_sum,
+    reshape,
+    reshape_p,
+    scalar_like,
+    select_n,
+    slice_array,
+    slice_p,
+    squeeze_p,
+    transpose,
+    transpose_p,
+)
+from funcgrad.base.shapes import (
+    canonical_axes,
+    canonical_axis,
+    check_lengths,
+    check_permutation,
+    dilate,
+    remove_axes,
+)
+from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
+from funcgrad.transforms import backward, batching, forward
+from funcgrad.transforms.backward import Linear, is_linear
+
+rev_p = Primitive("rev")
+copy_p = Primitive("copy")
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+    """The operand with its elements in reverse order along the listed axes."""
+    dims = canonical_axes(tuple(dimensions), len(aval_of(operand).shape), "dimensions")
+    return rev_p.bind1(operand, dimensions=dims) if dims else operand
+
+
+def copy(x: Any) -> Any:
+    """A copy of x."""
+    return copy_p.bind1(x)
+
+
+# broadcast_in_dim
+
+
+def broadcast_abstract(
+    x: ShapedArray, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+) -> ShapedArray:
+    dims = broadcast_dimensions
+    check_lengths("broadcast_in_dim", x.ndim, broadcast_dimensions=dims)
+    if any(b <= a for a, b in zip(dims, dims[1:], strict=False)) or any(
+        not 0 <= d < len(shape) for d in dims
+    ):
+        raise TypeError(
+            f"broadcast_in_dim: broadcast_dimensions must be strictly increasing axes of {shape}, "
+            f"got {dims}"
+        )
+    for i, d in enumerate(dims):
+        if x.shape[i] not in (1, shape[d]):
+            raise TypeError(
+                f"broadcast_in_dim: operand axis {i} of length {x.shape[i]} does not fit axis {d} "
+                f"of the shape {shape}; operand shape {x.shape}"
+            )
+    return x.update(shape=shape)
+
+
+def broadcast_evaluate(
+    xp: Any, x: Any, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
+) -> Any:
+    spread = [1] * len(shape)
+    for i, d in enumerate(broadcast_dimensions):
+        spread[d] = x.shape[i]
+    return xp.broadcast_to(x.reshape(spread), shape)
+
+
+def broadcast_backward(ct: Any, x: Linear, shape: Any, broadcast_dimensions: Any) -> Any:
+    new = [i for i in range(len(shape)) if i not in broadcast_dimensions]
+    stretched = [
+        d for i, d in enumerate(broadcast_dimensions) if x.shape[i] == 1 and shape[d] != 1
+    ]
+    return reshape(reduce_sum(ct, [*new, *stretched]), x.shape)
+
+
+def broadcast_batch(
+    axis: Any, values: Sequence, axes: Sequence, shape: Any, broadcast_dimensions: Any
+) -> Any:
+    value = moveaxis(values[0], axes[0], 0)
+    dims = (0, *(d + 1 for d in broadcast_dimensions))
+    return (broadcast_in_dim(value, (axis.size, *shape), dims),), (0,)
+
+
+evaluate_rules[broadcast_in_dim_p] = single(broadcast_evaluate)
+abstract_rules[broadcast_in_dim_p] = pure(broadcast_abstract)
+forward.linear(broadcast_in_dim_p)
+backward.unary(broadcast_in_dim_p, broadcast_backward)
+batching.rules[broadcast_in_dim_p] = broadcast_batch
+
+
+# reshape, squeeze
+
+
+def reshape_abstract(x: ShapedArray, new_sizes: tuple[int, ...], dimensions: None) -> ShapedArray:
+    if dimensions is not None:
+        raise TypeError("reshape: transpose the operand first instead of giving dimensions")
+    out = x.update(shape=new_sizes)
+    if any(d < 0 for d in new_sizes) or out.size != x.size:
+        raise TypeError(
+            f"reshape total size must be unchanged, got new_sizes {new_sizes} (size "
+            f"{out.size}) for shape {x.shape} (size {x.size})"
+        )
+    return out
+
+
+def reshape_batch(
+    axis: Any, values: Sequence, axes: Sequence, new_sizes: Any, dimensions: Any
+) -> Any:
+    return (reshape(moveaxis(values[0], axes[0], 0), (axis.size, *new_sizes)),), (0,)
+
+
+evaluate_rules[reshape_p] = single(lambda xp, x, new_sizes, dimensions: x.reshape(new_sizes))
+abstract_rules[reshape_p] = pure(reshape_abstract)
+forward.linear(reshape_p)
+backward.unary(reshape_p, lambda ct, x, **_: reshape(ct, x.shape))
+batching.rules[reshape_p] = reshape_batch
+
+
+def squeeze_abstract(x: ShapedArray, dimensions: tuple[int, ...]) -> ShapedArray:
+    dims = canonical_axes(dimensions, x.ndim, "squeeze dimensions")
+    if any(x.shape[d] != 1 for d in dims):
+        raise ValueError(
+            f"cannot select an axis to squeeze out which has size not equal to one, got "
+            f"shape={x.shape} and dimensions={dimensions}"
+        )
+    return x.update(shape=remove_axes(x.shape, dims))
+
+
+evaluate_rules[squeeze_p] = single(
+    lambda xp, x, dimensions: x.reshape(remove_axes(x.shape, dimensions))
+)
+abstract_rules[squeeze_p] = pure(squeeze_abstract)
+forward.linear(squeeze_p)
+backward.unary(squeeze_p, lambda ct, x, **_: reshape(ct, x.shape))
+batching.shifted(squeeze_p, dimensions=batching.axes_shifted)
+
+
+# transpose, rev, copy
+
+
+def transpose_abstract(x: ShapedArray, permutation: tuple[int, ...]) -> ShapedArray:
+    perm = check_permutation(permutation, x.ndim, "transpose")
+    return x.update(shape=tuple(x.shape[i] for i in perm))
+
+
+def inverse_permutation(permutation: Sequence[int]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argsort(permutation))
+
+
+evaluate_rules[transpose_p] = single(lambda xp, x, permutation: x.transpose(permutation))
+abstract_rules[transpose_p] = pure(transpose_abstract)
+forward.linear(transpose_p)
+backward.unary(
+    transpose_p, lambda ct, x, permutation: transpose(ct, inverse_permutation(permutation))
+)
+batching.shifted(transpose_p, permutation=lambda perm, ndim: (0, *(p + 1 for p in perm)))
+
+evaluate_rules[rev_p] = single(lambda xp, x, dimensions: xp.flip(x, dimensions))
+abstract_rules[rev_p] = pure(lambda x, dimensions: x)
+forward.linear(rev_p)
+backward.unary(rev_p, lambda ct, x, dimensions: rev(ct, dimensions))
+batching.shifted(rev_p, dimensions=batching.axes_shifted)
+
+evaluate_rules[copy_p] = single(lambda xp, x: x.copy())
+abstract_rules[copy_p] = pure(lambda x: x)
+forward.linear(copy_p)
+backward.unary(copy_p, lambda ct, x: ct)
+batching.elementwise(copy_p)
+
+
+# slice
+
+
+def slice_abstract(
+    x: ShapedArray, start_indices: Any, limit_indices: Any, strides: Any
+) -> ShapedArray:
+    steps = strides or (1,) * x.ndim
+    check_lengths(
+        "slice", x.ndim, start_indices=start_indices, limit_indices=limit_indices, strides=steps
+    )
+    for start, limit, step, size in zip(
+        start_indices, limit_indices, steps, x.shape, strict=True
+    ):
+        if not 0 <= start <= limit <= size or step < 1:
+            raise TypeError(
+                f"slice: needs 0 <= start <= limit <= size and strides >= 1 on each axis, got "
+                f"start_indices {start_indices}, limit_indices {limit_indices}, strides {strides} "
+                f"for shape {x.shape}"
+            )
+    sizes = zip(start_indices, limit_indices, steps, strict=True)
+    return x.update(shape=tuple(-(-(limit - start) // step) for start, limit, step in sizes))
+
+
+def slice_evaluate(xp: Any, x: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+    return x[tuple(map(slice, start_indices, limit_indices, strides or (None,) * x.ndim))]
+
+
+def slice_backward(
+    ct: Any, x: Linear, start_indices: Any, limit_indices: Any, strides: Any
+) -> Any:
+    steps = strides or (1,) * len(x.shape)
+    covered = [dilate(n, s) for n, s in zip(aval_of(ct).shape, steps, strict=True)]
+    config = [
+        (start, size - start - c, step - 1)
+        for start, size, c, step in zip(start_indices, x.shape, covered, steps, strict=True)
+    ]
+    return pad(ct, scalar_like(0, ct), config)
+
+
+def slice_batch(
+    axis: Any, values: Sequence, axes: Sequence, start_indices: Any, limit_indices: Any, strides: Any
+) -> Any:
+    value, at = values[0], axes[0]
+
+    def put(items: Sequence[int], item: int) -> list[int]:
+        return [*items[:at], item, *items[at:]]
+
+    steps = None if strides is None else put(strides, 1)
+    out = slice_array(value, put(start_indices, 0), put(limit_indices, axis.size), steps)
+    return (out,), (at,)
+
+
+evaluate_rules[slice_p] = single(slice_evaluate)
+abstract_rules[slice_p] = pure(slice_abstract)
+forward.linear(slice_p)
+backward.unary(slice_p, slice_backward)
+batching.rules[slice_p] = slice_batch
+
+
+# pad
+
+
+def pad_abstract(x: ShapedArray, value: ShapedArray, padding_config: Any) -> ShapedArray:
+    if value.shape != () or value.dtype != x.dtype:
+        raise TypeError(
+            f"pad: the padding value must be a scalar of the operand's dtype {x.dtype}, got "
+            f"{value.str_short()}"
+        )
+    check_lengths("pad", x.ndim, padding_config=padding_config)
+    if any(interior < 0 for _, _, interior in padding_config):
+        raise ValueError(f"pad: interior padding may not be negative, got {padding_config}")
+    shape = tuple(
+        lo + dilate(n, interior + 1) + hi
+        for n, (lo, hi, interior) in zip(x.shape, padding_config, strict=True)
+    )
+    if min(shape, default=0) < 0:
+        raise ValueError(
+            f"pad: the result would have a negative size: shape {x.shape}, padding_config "
+            f"{padding_config}"
+        )
+    return x.update(shape=shape, weak_type=x.weak_type and value.weak_type)
+
+
+def pad_evaluate(xp: Any, x: Any, value: Any, padding_config: Any) -> Any:
+    holes = [dilate(n, i + 1) for n, (_, _, i) in zip(x.shape, padding_config, strict=True)]
+    shape = [lo + n + hi for n, (lo, hi, _) in zip(holes, padding_config, strict=True)]
+    out = xp.empty(shape, x.dtype)
+    out[...] = value
+    target, taken = [], []
+    for n, size, (lo, _, interior) in zip(x.shape, shape, padding_config, strict=True):
+        step = interior + 1
+        first = max(0, -(-(-lo) // step)) if lo < 0 else 0
+        last = min(n, -(-(size - lo) // step))
+        taken.append(slice(first, max(first, last)))
+        target.append(slice(lo + first * step, max(0, lo + last * step), step))
+    if all(t.stop > t.start for t in taken):
+        out[tuple(target)] = x[tuple(taken)]
+    return out
+
+
+def pad_forward(primals: Sequence, tangents: Sequence, padding_config: Any) -> tuple:
+    full = [forward.instantiate_zeros(p, t) for p, t in zip(primals, tangents, strict=True)]
+    return (pad(*primals, padding_config),), (pad(*full, padding_config),)
+
+
+def pad_backward(cts: Sequence, x: Any, value: Any, padding_config: Any) -> list[Any]:
+    (ct,) = cts
+
+    def of_operand() -> Any:
+        undo = [(-lo, -hi, 0) for lo, hi, _ in padding_config]
+        inner = pad(ct, scalar_like(0, ct), undo)
+        steps = [interior + 1 for _, _, interior in padding_config]
+        return slice_array(inner, [0] * len(steps), aval_of(inner).shape, steps)
+
+    ct_x = of_operand() if is_linear(x) or is_linear(value) else None
+    ct_value = None
+    if is_linear(value):
+        all_axes = range(len(padding_config))
+        ct_value = add_p.bind1(reduce_sum(ct, all_axes), neg(reduce_sum(ct_x, all_axes)))
+    return [ct_x if is_linear(x) else None, ct_value]
+
+
+def pad_batch(axis: Any, values: Sequence, axes: Sequence, padding_config: Any) -> Any:
+    x, value = values
+    if axes[1] is None:
+        config = [*padding_config[: axes[0]], (0, 0, 0), *padding_config[axes[0] :]]
+        return (pad(x, value, config),), (axes[0],)
+    # Each member has its own padding value: pad with zeros and choose by a padded mask.
+    x = batching.to_front(axis, x, axes[0])
+    config = [(0, 0, 0), *padding_config]
+    inside = pad(
+        broadcast_to_shape(np.bool_(True), aval_of(x).shape), np.bool_(False), config
+    )
+    padded = pad(x, scalar_like(0, x), config)
+    outside = broadcast_in_dim(moveaxis(value, axes[1], 0), aval_of(padded).shape, (0,))
+    return (select_n(inside, outside, padded),), (0,)
+
+
+evaluate_rules[pad_p] = single(pad_evaluate)
+abstract_rules[pad_p] = pure(pad_abstract)
+forward.rules[pad_p] = pad_forward
+backward.rules[pad_p] = pad_backward
+batching.rules[pad_p] = pad_batch
+
+
+# concatenate
+
+
+def concatenate_abstract(*arrays: ShapedArray, dimension: int) -> ShapedArray:
+    if not arrays:
+        raise TypeError("concatenate: needs at least one array")
+    first = arrays[0]
+    canonical_axis(dimension, first.ndim, "dimension")
+    rest = {remove_axes(a.shape, (dimension,)) for a in arrays}
+    if len({a.ndim for a in arrays}) > 1 or len(rest) > 1:
+        raise TypeError(
+            f"concatenate: arrays must agree in all axes but {dimension}, got shapes "
+            f"{', '.join(str(a.shape) for a in arrays)}"
+        )
+    if len({a.dtype for a in arrays}) > 1:
+        raise TypeError(
+            f"concatenate: arrays must have one dtype, got {[str(a.dtype) for a in arrays]}"
+        )
+    total = sum(a.shape[dimension] for a in arrays)
+    shape = (*first.shape[:dimension], total, *first.shape[dimension + 1 :])
+    return first.update(shape=shape, weak_type=all(a.weak_type for a in arrays))
+
+
+def concatenate_backward(cts: Sequence, *arrays: Any, dimension: int) -> list[Any]:
+    (ct,) = cts
+    shape, begin, result = aval_of(ct).shape, 0, []
+    for array in arrays:
+        end = begin + aval_of_arg(array).shape[dimension]
+        start, limit = [0] * len(shape), list(shape)
+        start[dimension], limit[dimension] = begin, end
+        result.append(slice_array(ct, start, limit) if is_linear(array) else None)
+        begin = end
+    return result
+
+
+def aval_of_arg(arg: Any) -> ShapedArray:
+    return arg.aval if is_linear(arg) else aval_of(arg)
+
+
+def concatenate_batch(axis: Any, values: Sequence, axes: Sequence, dimension: int) -> Any:
+    moved = [batching.to_front(axis, v, a) for v, a in zip(values, axes, strict=True)]
+    return (concatenate_p.bind1(*moved, dimension=dimension + 1),), (0,)
+
+
+evaluate_rules[concatenate_p] = single(
+    lambda xp, *arrays, dimension: xp.concatenate(arrays, axis=dimension)
+)
+abstract_rules[concatenate_p] = pure(concatenate_abstract)
+forward.linear(concatenate_p)
+backward.rules[concatenate_p] = concatenate_backward
+batching.rules[concatenate_p] = concatenate_batch
+
+
+# iota
+
+
+def iota_abstract(dtype: Any, shape: tuple[int, ...], dimension: int) -> ShapedArray:
+    canonical_axis(dimension, len(shape), "dimension")
+    if not dtypes.issubdtype(dtype, np.number):
+        raise TypeError(f"iota: dtype must be numeric, got {dtype}")
+    return shaped(shape, dtype)
+
+
+def iota_evaluate(xp: Any, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
+    line = xp.arange(shape[dimension]).astype(dtype)
+    spread = [1] * len(shape)
+    spread[dimension] = -1
+    return xp.broadcast_to(line.reshape(spread), shape)
+
+
+evaluate_rules[iota_p] = single(iota_evaluate)
+abstract_rules[iota_p] = pure(iota_abstract)
+forward.zero_derivative(iota_p)
+batching.rules[iota_p] = lambda axis, values, axes, **params: (iota_p.bind(**params), (None,))

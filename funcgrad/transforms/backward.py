@@ -1,0 +1,170 @@
+"""Transposition: run a linear program from its end, turning cotangents of outputs into inputs'.
+
+No built-in primitive has a reverse-mode derivative; those linear in an input say here what their
+transpose with respect to it is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
+from funcgrad.base.basis import unbroadcast
+from funcgrad.base.trace import Primitive, inherited_source
+from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
+from funcgrad.transforms.forward import add_tangents, zeros_like_aval
+from funcgrad.transforms.staging import stage_closed
+
+# (cts, *args, **params) -> cts of the arguments that are Linear, None for the others
+rules: dict[Primitive, Callable] = {}
+
+
+class Linear(NamedTuple):
+    """In a backward rule, the place of an input that the output is linear in."""
+
+    aval: ShapedArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+
+def is_linear(arg: Any) -> bool:
+    return isinstance(arg, Linear)
+
+
+def backward_pass(
+    jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cts: Sequence[Any]
+) -> list[Any]:
+    """Cotangents of the arguments given as Linear (None where zero), in their places.
+
+    Equations that depend on no Linear argument are simply evaluated.
+    """
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    linear: set[Var] = set()
+    for var, arg in zip(jaxpr.invars, args, strict=True):
+        if is_linear(arg):
+            linear.add(var)
+        else:
+            env[var] = arg
+
+    def read(atom: Atom) -> Any:
+        if isinstance(atom, Literal):
+            return atom.array
+        return Linear(atom.aval) if atom in linear else env[atom]
+
+    outer = inherited_source.get()
+    tape: list[Eqn] = []
+    for eqn in jaxpr.eqns:
+        if any(v in linear for v in eqn.invars if isinstance(v, Var)):
+            linear.update(eqn.outvars)
+            tape.append(eqn)
+        else:
+            token = inherited_source.set(outer or eqn.source)
+            outs = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+            env.update(zip(eqn.outvars, outs, strict=True))
+            inherited_source.reset(token)
+
+    pending: dict[Var, Any] = {}
+
+    def accumulate(atom: Atom, ct: Any) -> None:
+        if ct is not None and isinstance(atom, Var) and atom in linear:
+            pending[atom] = add_tangents(pending.get(atom), ct)
+
+    for atom, ct in zip(jaxpr.outvars, cts, strict=True):
+        accumulate(atom, ct)
+    for eqn in reversed(tape):
+        out_cts = [pending.pop(v, None) for v in eqn.outvars]
+        if all(ct is None for ct in out_cts):
+            continue
+        rule = rules.get(eqn.primitive)
+        if rule is None:
+            raise NotImplementedError(
+                f"{eqn.primitive} cannot be differentiated in reverse mode"
+                + (f" (at {eqn.source.describe()})" if eqn.source else "")
+            )
+        token = inherited_source.set(outer or eqn.source)
+        try:
+            in_cts = rule(out_cts, *map(read, eqn.invars), **eqn.params)
+        finally:
+            inherited_source.reset(token)
+        for atom, ct in zip(eqn.invars, in_cts, strict=True):
+            accumulate(atom, ct)
+    return [
+        pending.get(var) if is_linear(arg) else None
+        for var, arg in zip(jaxpr.invars, args, strict=True)
+    ]
+
+
+def backward_program(
+    program: ClosedJaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The program (known inputs, nonzero output cts) -> nonzero cts of the linear inputs.
+
+    Also says, for each linear input, whether its cotangent is among those.
+    """
+
+    def make() -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+        in_nonzero: list[bool] = []
+        count = linear.count(False)
+
+        def run(*flat: Any) -> list[Any]:
+            known, given = iter(flat[:count]), iter(flat[count:])
+            args = [
+                Linear(a) if lin else next(known)
+                for a, lin in zip(program.in_avals, linear, strict=True)
+            ]
+            cts = [next(given) if n else None for n in nonzero]
+            in_cts = backward_pass(program.jaxpr, program.consts, args, cts)
+            wanted = [ct for ct, lin in zip(in_cts, linear, strict=True) if lin]
+            in_nonzero.extend(ct is not None for ct in wanted)
+            return [ct for ct in wanted if ct is not None]
+
+        known_avals = [a for a, lin in zip(program.in_avals, linear, strict=True) if not lin]
+        ct_avals = [
+            tangent_aval(a) for a, n in zip(program.out_avals, nonzero, strict=True) if n
+        ]
+        info = program.jaxpr.debug_info
+        closed, operands = stage_closed(run, [*known_avals, *ct_avals], info)
+        assert not operands
+        return closed, tuple(in_nonzero)
+
+    return program.derived(("backward", linear, nonzero), make)
+
+
+def instantiate_ct(ct: Any, aval: ShapedArray) -> Any:
+    """The cotangent itself, or zeros of the type that belongs to `aval` where it is None."""
+    return zeros_like_aval(tangent_aval(aval)) if ct is None else ct
+
+
+def elementwise(primitive: Primitive, *transposes: Callable | None) -> None:
+    """Register a one-output elementwise primitive, linear in some arguments.
+
+    `transposes[i](ct, *args, **params)` is the cotangent of argument i when it is Linear; the sum
+    over axes that the argument was stretched along is taken here.
+    """
+
+    def rule(cts: Sequence, *args: Any, **params: Any) -> list[Any]:
+        (ct,) = cts
+        return [
+            unbroadcast(transpose(ct, *args, **params), arg.aval)
+            if is_linear(arg) and transpose is not None
+            else None
+            for transpose, arg in zip(transposes, args, strict=True)
+        ]
+
+    rules[primitive] = rule
+
+
+def unary(primitive: Primitive, transpose: Callable) -> None:
+    """Register a linear primitive of one array: `transpose(ct, operand, **params)` is its ct."""
+
+    def rule(cts: Sequence, operand: Any, **params: Any) -> list[Any]:
+        return [transpose(cts[0], operand, **params)]
+
+    rules[primitive] = rule
+
+
+def ct_matches(ct: Any, aval: ShapedArray) -> bool:
+    """Whether a cotangent has the shape and dtype that belongs to `aval`."""
+    got, want = aval_of(ct), tangent_aval(aval)
+    return got.shape == want.shape and got.dtype == want.dtype

@@ -1,0 +1,59 @@
+"""Linearize: forward mode whose tangent half is written down; its transpose is reverse mode."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
+from funcgrad.base.dtypes import float0
+from funcgrad.base.source import function_place
+from funcgrad.base.trace import current_trace, starting
+from funcgrad.ir.evaluate import eval_jaxpr
+from funcgrad.ir.jaxpr import DebugInfo, Jaxpr
+from funcgrad.transforms.backward import Linear, backward_pass
+from funcgrad.transforms.forward import jvp, zeros_like_aval
+from funcgrad.transforms.partial import Partial
+
+
+class LinearProgram(NamedTuple):
+    """The derivative of a function at a point, as a program on its differentiable inputs."""
+
+    jaxpr: Jaxpr
+    consts: list[Any]
+    in_avals: list[ShapedArray]
+    out_avals: list[ShapedArray]
+    out_nonzero: list[bool]
+
+    def push(self, tangents: Sequence[Any]) -> list[Any]:
+        """Tangents of the outputs, from tangents of all inputs."""
+        given = [t for t, a in zip(tangents, self.in_avals, strict=True) if a.dtype != float0]
+        outs = iter(eval_jaxpr(self.jaxpr, self.consts, *given))
+        return [
+            next(outs) if n else zeros_like_aval(a)
+            for n, a in zip(self.out_nonzero, self.out_avals, strict=True)
+        ]
+
+    def pull(self, cts: Sequence[Any]) -> list[Any]:
+        """Cotangents of all inputs (None where zero), from cotangents of the outputs."""
+        wanted = [ct for ct, n in zip(cts, self.out_nonzero, strict=True) if n]
+        args = [Linear(v.aval) for v in self.jaxpr.invars]
+        found = iter(backward_pass(self.jaxpr, self.consts, args, wanted))
+        return [None if a.dtype == float0 else next(found) for a in self.in_avals]
+
+
+def linearize_flat(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any]
+) -> tuple[list[Any], LinearProgram]:
+    """Run a flat function once; its outputs, and its derivative there.
+
+    Forward mode runs above partial evaluation: primals are known, so they are computed; tangents
+    are unknown, so what is done to them is written down.
+    """
+    in_avals = [tangent_aval(aval_of(p)) for p in primals]
+    trace = Partial(current_trace(), DebugInfo(function_place(function)))
+    with starting(trace):
+        tangents = [None if a.dtype == float0 else trace.argument(a) for a in in_avals]
+        outs, out_tangents = jvp(function, primals, tangents)
+        nonzero = [t is not None for t in out_tangents]
+        jaxpr, consts = trace.close([t for t in out_tangents if t is not None])
+    out_avals = [tangent_aval(aval_of(o)) for o in outs]
+    return outs, LinearProgram(jaxpr, consts, in_avals, out_avals, nonzero)

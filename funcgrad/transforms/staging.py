@@ -1,0 +1,190 @@
+"""Staging: run a function on tracers that write down what it does, as a jaxpr."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from funcgrad.base.array import ConcreteArray, as_array
+from funcgrad.base.aval import ShapedArray
+from funcgrad.base.dtypes import KeyType
+from funcgrad.base.source import Remembered, Source
+from funcgrad.base.trace import (
+    Primitive,
+    Trace,
+    Tracer,
+    abstract_eval,
+    current_source,
+    current_trace,
+    starting,
+)
+from funcgrad.ir.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    DebugInfo,
+    Eqn,
+    Jaxpr,
+    Literal,
+    Var,
+    joined_effects,
+)
+
+# (trace, args, params) -> outs, for primitives whose params hold Python functions to be staged.
+rules: dict[Primitive, Callable] = {}
+
+
+class Recorder(Trace):
+    """A trace that appends an equation for what it is handed, and knows its constants."""
+
+    def __init__(self, parent: Trace, debug_info: DebugInfo):
+        self.parent = parent
+        self.debug_info = debug_info
+        self.invars: list[Var] = []
+        self.eqns: list[Eqn] = []
+        self._constants: dict[int, tuple[Var, Any]] = {}
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        return f"the tracing of {self.debug_info.function}"
+
+    def argument(self, aval: ShapedArray) -> "RecordedTracer":
+        var = Var(aval)
+        self.invars.append(var)
+        return RecordedTracer(self, var, current_source())
+
+    def atom(self, value: Any) -> Atom:
+        """The program's name for a value: a variable, a literal, or a new constant."""
+        if isinstance(value, RecordedTracer) and value._trace is self:
+            return value.variable
+        if isinstance(value, Tracer):
+            self.check_alive(value)
+        else:
+            value = value if isinstance(value, ConcreteArray) else self._constant(value)
+            if not value.aval.shape and not isinstance(value.aval.dtype, KeyType):
+                return Literal(value)
+        known = self._constants.get(id(value))
+        if known is None:
+            known = self._constants[id(value)] = (Var(value.aval), value)
+        return known[0]
+
+    def _constant(self, value: Any) -> ConcreteArray:
+        """A NumPy array or number as an Array; one source object gives one constant."""
+        known = self._constants.get(-id(value))
+        if known is None:
+            array = as_array(value)
+            if not array.aval.shape:
+                return array
+            known = self._constants[-id(value)] = (Var(array.aval), (array, value))
+        return known[1][0]
+
+    def record(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
+        """Append the equation primitive[params](args); its outputs as tracers."""
+        invars = [self.atom(a) for a in args]
+        avals, effects = abstract_eval(primitive, [v.aval for v in invars], params)
+        outvars = [Var(a) for a in avals]
+        place = current_source()
+        self.eqns.append(Eqn(invars, outvars, primitive, params, effects, place))
+        return tuple(RecordedTracer(self, v, place) for v in outvars)
+
+    def close(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
+        """The program that computes `outs`, and the values of its constants."""
+        outvars = [self.atom(o) for o in outs]
+        held = [pair for key, pair in self._constants.items() if key > 0]
+        jaxpr = Jaxpr(
+            [var for var, _ in held],
+            self.invars,
+            outvars,
+            self.eqns,
+            joined_effects(self.eqns),
+            self.debug_info,
+        )
+        return jaxpr, [value for _, value in held]
+
+    def depends_on(self, var: Var) -> list[int]:
+        """Positions of the arguments that the value of `var` was computed from."""
+        needed: set[Var] = {var}
+        for eqn in reversed(self.eqns):
+            if not needed.isdisjoint(eqn.outvars):
+                needed.update(v for v in eqn.invars if isinstance(v, Var))
+        return [i for i, v in enumerate(self.invars) if v in needed]
+
+
+class RecordedTracer(Tracer):
+    """The value of a variable of a program that is being written."""
+
+    __slots__ = ("_born", "aval", "variable")
+
+    def __init__(self, trace: Recorder, var: Var, born: "Source | Remembered | None"):
+        self._trace = trace
+        self.variable = var
+        self.aval = var.aval
+        self._born = born
+
+    def explain(self) -> str:
+        trace: Recorder = self._trace  # type: ignore[assignment]
+        names = trace.debug_info.arg_names
+        positions = trace.depends_on(self.variable)
+        listed = ", ".join(names[i] if i < len(names) else f"argument {i}" for i in positions)
+        depends = f"; it depends on the argument {listed}" if positions else ""
+        plural = depends.replace("argument ", "arguments ", 1) if len(positions) > 1 else depends
+        return f"It is traced by {trace.description}{plural}."
+
+    def birthplace(self) -> str:
+        return f"\nIt was created at {self._born.describe()}" if self._born else ""
+
+
+class Staging(Recorder):
+    """The trace under which everything is written down, whether it depends on arguments or not."""
+
+    def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
+        rule = rules.get(primitive)
+        if rule is not None:
+            return rule(self, args, params)
+        return self.record(primitive, args, params)
+
+
+def stage(
+    function: Callable[..., Sequence[Any]],
+    in_avals: Sequence[ShapedArray],
+    debug_info: DebugInfo | None = None,
+) -> tuple[Jaxpr, list[Any]]:
+    """The program of a function from flat arrays to flat arrays, and its constants.
+
+    Constants may be tracers of outer transformations; the caller passes those as operands.
+    """
+    with staging(in_avals, debug_info or DebugInfo()) as (trace, tracers):
+        return trace.close(function(*tracers))
+
+
+@contextlib.contextmanager
+def staging(
+    in_avals: Sequence[ShapedArray], debug_info: DebugInfo
+) -> Iterator[tuple[Staging, list[RecordedTracer]]]:
+    """A new Staging trace, current for the block, and the tracers of its arguments."""
+    trace = Staging(current_trace(), debug_info)
+    with starting(trace):
+        yield trace, [trace.argument(a) for a in in_avals]
+
+
+def stage_closed(
+    function: Callable[..., Sequence[Any]],
+    in_avals: Sequence[ShapedArray],
+    debug_info: DebugInfo | None = None,
+) -> tuple[ClosedJaxpr, list[Any]]:
+    """Like `stage`, with arrays closed over kept as constants and tracers made leading operands."""
+    jaxpr, consts = stage(function, in_avals, debug_info)
+    return close_over_tracers(jaxpr, consts)
+
+
+def close_over_tracers(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[ClosedJaxpr, list[Any]]:
+    """Move the constants that are tracers to the front of the arguments; returns them too."""
+    pairs = list(zip(jaxpr.constvars, consts, strict=True))
+    live = [(v, c) for v, c in pairs if isinstance(c, Tracer)]
+    kept = [(v, c) for v, c in pairs if not isinstance(c, Tracer)]
+    names = jaxpr.debug_info.arg_names
+    jaxpr = jaxpr.replace(
+        constvars=[v for v, _ in kept],
+        invars=[v for v, _ in live] + jaxpr.invars,
+        debug_info=jaxpr.debug_info._replace(arg_names=("",) * len(live) + names),
+    )
+    return ClosedJaxpr(jaxpr, [c for _, c in kept]), [c for _, c in live]
+
