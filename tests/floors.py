@@ -43,8 +43,9 @@ WINGS = frozenset(
 ORDERS: dict[str, tuple[str, ...]] = {
     folder: tuple(names.split())
     for folder, names in {
-        "base": """config source errors events axes memo dtypes tree keypaths aval shapes backend
-            placement methods array trace basis""",
+        "base": """config source errors events axes memo dtypes keypaths treenodes treekinds
+            treediff treeproto treedef treeflatten treeprefix treeregister tree aval shapes
+            backend placement methods array trace basis""",
         "ir": "jaxpr evaluate check show",
         "transforms": "staging forward batching partial backward linearize",
         "compiler": """lowering loops passes fuse buffers schedule reference llvm cuda libraries

@@ -226,11 +226,6 @@ def as_array(x: Any) -> ConcreteArray:
     if type(x) is ConcreteArray:
         return x
     if isinstance(x, (np.ndarray, np.generic)):
-        if x.dtype.kind in "OSUV" and x.dtype != dtypes.float0:
-            raise TypeError(
-                f"a NumPy array of dtype {x.dtype} is not a valid array type: only numbers and "
-                f"booleans are. Value: {x!r:.80}"
-            )
         dtype = dtypes.canonicalize_dtype(x.dtype)
         return ConcreteArray(np.array(x, dtype, order="C"), shaped(x.shape, dtype))
     if isinstance(x, (bool, int, float, complex)):

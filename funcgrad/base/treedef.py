@@ -1,34 +1,30 @@
 """Structures: what is left of a tree when its leaves are taken out, and how to put leaves back.
 
 A structure is the heads of the tree's nodes in the order in which they are met, with None where a
-leaf was. Flattening writes that list; a structure met before is found again as the same object.
+leaf was. One that was met before is found again as the same object.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn, SupportsIndex
+from itertools import islice
+from typing import Any, SupportsIndex
 from weakref import WeakValueDictionary
 
 from funcgrad.base import treeproto
-from funcgrad.base.keypaths import KeyPath
 from funcgrad.base.treediff import (
     differences,
     look_at_structure,
     look_at_tree,
     none_hint,
     shorten,
-    stops,
     tell,
 )
-from funcgrad.base.treekinds import NAMEDTUPLE, TUPLE, head_of_data, kind_of, kind_of_type
-from funcgrad.base.treenodes import Head, Kind, same_head
+from funcgrad.base.treekinds import DICT, head_of_data, kind_of
+from funcgrad.base.treenodes import Head, Token, same_head
 
 KEPT_STRUCTURES = 1024
-
-Token = Head | None
-IsLeaf = Callable[[Any], Any]
 
 
 class PyTreeDef:
@@ -42,27 +38,39 @@ class PyTreeDef:
         num_nodes: how many nodes it has, leaves counted.
     """
 
-    __slots__ = ("__weakref__", "_children", "_hash", "head", "num_leaves", "num_nodes", "tokens")
+    __slots__ = (
+        "__weakref__",
+        "_hash",
+        "_parts",
+        "head",
+        "is_flat",
+        "num_leaves",
+        "num_nodes",
+        "tokens",
+    )
 
     def __init__(self, tokens: tuple[Token, ...]) -> None:
         self.tokens = tokens
         self.head = tokens[0]
         self.num_nodes = len(tokens)
         self.num_leaves = tokens.count(None)
+        self.is_flat = self.num_nodes - self.num_leaves == 1  # a node with leaves only
         self._hash: int | None = None
-        self._children: tuple[PyTreeDef, ...] | None = None
+        self._parts: tuple[PyTreeDef, ...] | None = None
 
     def unflatten(self, leaves: Iterable[Any], /) -> Any:
         """Make a tree of this structure from its leaves in order; see `tree_unflatten`."""
+        return _assemble(self, iter(self._counted(leaves)))
+
+    def _counted(self, leaves: Iterable[Any]) -> list[Any]:
+        """The leaves, if they are as many as this structure has places for."""
         values = list(leaves)
         if len(values) != self.num_leaves:
+            places = "1 leaf" if self.num_leaves == 1 else f"{self.num_leaves} leaves"
             raise ValueError(
-                f"This structure has {self.num_leaves} leaves, got {len(values)}: "
-                f"{shorten(repr(self))}"
+                f"This structure has {places}, got {len(values)}: {shorten(repr(self))}"
             )
-        if self.head is None:
-            return values[0]
-        return _assemble(self, iter(values))
+        return values
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """Take a tree apart as far as this structure goes.
@@ -81,17 +89,21 @@ class PyTreeDef:
             >>> tree_structure((1, [2])).flatten_up_to(({"a": 3}, [4]))
             [{'a': 3}, 4]
         """
-        return align(self, tree, "the structure", "the tree")
+        subtrees: list[Any] = []
+        if not take_apart(self, tree, subtrees):
+            raise mismatch(self, tree, "the structure", "the tree")
+        return subtrees
 
     def children(self) -> list[PyTreeDef]:
-        """The structures one step below the root."""
+        """The structures one step below the root, as a list; none for a leaf."""
         return list(self.parts)
 
     @property
     def parts(self) -> tuple[PyTreeDef, ...]:
-        if self._children is None:
-            self._children = tuple([structure_of(tokens) for tokens in _split(self.tokens)])
-        return self._children
+        """The structures one step below the root."""
+        if self._parts is None:
+            self._parts = tuple(map(structure_of, _split(self.tokens)))
+        return self._parts
 
     def node_data(self) -> tuple[type, Any] | None:
         """The type and metadata of the root (the keys, for a dict); None for a leaf."""
@@ -121,9 +133,7 @@ class PyTreeDef:
         Returns:
             The result at the root.
         """
-        values = list(leaves)
-        if len(values) != self.num_leaves:
-            raise ValueError(f"This structure has {self.num_leaves} leaves, got {len(values)}.")
+        values = self._counted(leaves)
         return _fold(self, f_node, iter(values if f_leaf is None else map(f_leaf, values)))
 
     def from_iterable_tree(self, nested: Any, /) -> Any:
@@ -156,10 +166,14 @@ class PyTreeDef:
             if parts:
                 raise ValueError(f"A leaf has no children, got {len(parts)} with node_data None.")
             return LEAF
-        return _join(head_of_data(*node_data, len(parts)), parts)
+        return join(head_of_data(*node_data, len(parts)), parts)
 
     def serialize_using_proto(self) -> bytes:
-        """The structure as bytes that JAX reads too; dicts with string keys, lists, tuples, None."""
+        """The structure as bytes that JAX reads too.
+
+        Raises:
+            ValueError: it holds more than lists, tuples, None and dicts with string keys.
+        """
         return treeproto.encode(self.tokens)
 
     @staticmethod
@@ -207,7 +221,7 @@ def structure_of(tokens: tuple[Token, ...]) -> PyTreeDef:
     treedef = _structures.get(tokens)
     if treedef is None:
         treedef = _structures[tokens] = PyTreeDef(tokens)
-        if all([head is None or head.plain for head in tokens]):
+        if all(head is None or head.plain for head in tokens):
             _kept.append(treedef)
     return treedef
 
@@ -234,201 +248,75 @@ def end_of_subtree(tokens: tuple[Token, ...], start: int) -> int:
     return start
 
 
-def _join(head: Head, parts: Iterable[PyTreeDef]) -> PyTreeDef:
+def join(head: Head, parts: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a node with this head, over these structures."""
     tokens: list[Token] = [head]
     for part in parts:
         tokens += part.tokens
     return structure_of(tuple(tokens))
 
 
-def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
-    """Take a tree apart into its leaves and its structure.
-
-    Tuples, lists, dicts, namedtuples, OrderedDicts, defaultdicts, None and registered types are
-    nodes; all else is a leaf. Leaves come in depth-first order, those of a dict by sorted key.
-
-    Args:
-        tree: any value.
-        is_leaf: asked at each node, from the root down; where it returns True the whole subtree
-            is one leaf.
-
-    Returns:
-        The list of leaves, and the structure that `tree_unflatten` takes.
-
-    Raises:
-        ValueError: a dict's keys cannot be sorted, or `is_leaf` returned no bool.
-
-    Example:
-        >>> tree_flatten({"b": 1, "a": (2, None)})
-        ([2, 1], PyTreeDef({'a': (*, None), 'b': *}))
-    """
-    leaves: list[Any] = []
-    tokens: list[Token] = []
-    try:
-        if is_leaf is not None:
-            _scan_until(tree, is_leaf, leaves, tokens)
-        else:
-            kind = kind_of(tree)
-            if kind is None:
-                return [tree], LEAF
-            _scan(tree, kind, leaves, tokens)
-    except RecursionError:
-        _too_deep()
-    return leaves, structure_of(tuple(tokens))
-
-
-def _scan(node: Any, kind: Kind, leaves: list[Any], tokens: list[Token]) -> None:
-    """Append the leaves and heads of a node."""
-    head, children = kind.open(node)
-    tokens.append(head)
-    for child in children:
-        child_kind = kind_of_type(type(child))
-        if child_kind is None:
-            if not isinstance(child, tuple) or not hasattr(child, "_fields"):
-                leaves.append(child)
-                tokens.append(None)
-                continue
-            child_kind = NAMEDTUPLE
-        _scan(child, child_kind, leaves, tokens)
-
-
-def _scan_until(tree: Any, is_leaf: IsLeaf, leaves: list[Any], tokens: list[Token]) -> None:
-    """Append the leaves and heads of a tree, down to where `is_leaf` says stop."""
-    kind = None if stops(is_leaf(tree)) else kind_of(tree)
-    if kind is None:
-        leaves.append(tree)
-        tokens.append(None)
-        return
-    head, children = kind.open(tree)
-    tokens.append(head)
-    for child in children:
-        _scan_until(child, is_leaf, leaves, tokens)
-
-
-def tree_flatten_with_path(
-    tree: Any, is_leaf: Callable[..., Any] | None = None, is_leaf_takes_path: bool = False
-) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """Take a tree apart into its leaves, each with its key path, and its structure.
-
-    Args:
-        tree: any value.
-        is_leaf: as in `tree_flatten`.
-        is_leaf_takes_path: call `is_leaf(path, node)`, not `is_leaf(node)`.
-
-    Returns:
-        A list of (key path, leaf), and the structure.
-
-    Example:
-        >>> [(keystr(path), leaf) for path, leaf in tree_flatten_with_path({"a": (1, 2)})[0]]
-        [("['a'][0]", 1), ("['a'][1]", 2)]
-    """
-    if is_leaf is None or is_leaf_takes_path:
-        until = is_leaf
-    else:
-
-        def until(path: KeyPath, node: Any) -> Any:
-            return is_leaf(node)
-
-    leaves: list[tuple[KeyPath, Any]] = []
-    tokens: list[Token] = []
-    try:
-        _scan_with_path((), tree, until, leaves, tokens)
-    except RecursionError:
-        _too_deep()
-    return leaves, structure_of(tuple(tokens))
-
-
-def _scan_with_path(
-    path: KeyPath,
-    tree: Any,
-    is_leaf: Callable[[KeyPath, Any], Any] | None,
-    leaves: list[tuple[KeyPath, Any]],
-    tokens: list[Token],
-) -> None:
-    """Append the leaves, with their paths, and heads of a tree."""
-    kind = None if is_leaf is not None and stops(is_leaf(path, tree)) else kind_of(tree)
-    if kind is None:
-        leaves.append((path, tree))
-        tokens.append(None)
-        return
-    head, keys, children = kind.open_keyed(tree)
-    tokens.append(head)
-    for key, child in zip(keys, children):
-        _scan_with_path((*path, key), child, is_leaf, leaves, tokens)
-
-
-def _too_deep() -> NoReturn:
-    raise RecursionError(
-        "This pytree is nested deeper than Python's recursion limit allows, or contains itself."
-    ) from None
-
-
-def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """Put leaves into a structure: the inverse of `tree_flatten`.
-
-    Args:
-        treedef: the structure.
-        leaves: one value per leaf, in order; any values, trees included.
-
-    Returns:
-        The tree.
-
-    Raises:
-        ValueError: the number of leaves is not that of the structure.
-
-    Example:
-        >>> leaves, treedef = tree_flatten({"b": 1, "a": 2})
-        >>> tree_unflatten(treedef, [10 * leaf for leaf in leaves])
-        {'a': 20, 'b': 10}
-    """
-    return treedef.unflatten(leaves)
-
-
 def _assemble(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:
     """Make the node at the root of a structure, taking the leaves it needs."""
-    children = []
+    head = treedef.head
+    if head is None:
+        return next(leaves)
+    if treedef.is_flat:
+        return head.join(islice(leaves, head.arity))
+    children: list[Any] = []
     for part in treedef.parts:
-        if part is LEAF:
-            children.append(next(leaves))
-        else:
-            children.append(_assemble(part, leaves))
-    return treedef.head.join(children)
+        children.append(_assemble(part, leaves))
+    return head.join(children)
 
 
-def align(treedef: PyTreeDef, tree: Any, left: str, right: str) -> list[Any]:
-    """`treedef.flatten_up_to(tree)`; an error calls the structure `left` and the tree `right`."""
-    subtrees: list[Any] = []
-    if not _take_apart(treedef, tree, subtrees):
-        raise mismatch(treedef, tree, left, right)
-    return subtrees
-
-
-def _take_apart(treedef: PyTreeDef, tree: Any, subtrees: list[Any]) -> bool:
+def take_apart(treedef: PyTreeDef, tree: Any, subtrees: list[Any]) -> bool:
     """Append what stands in the place of each leaf; False if the tree differs before that."""
     head = treedef.head
     if head is None:
         subtrees.append(tree)
         return True
     kind = kind_of(tree)
-    if kind is not head.kind:
+    if kind is None or kind is not head.kind:
         return False
     other, children = kind.open(tree)
     if other is not head and not same_head(head, other):
         return False
+    if treedef.is_flat:
+        subtrees += children
+        return True
     for part, child in zip(treedef.parts, children):
-        if part is LEAF:
-            subtrees.append(child)
-        elif not _take_apart(part, child, subtrees):
+        if not take_apart(part, child, subtrees):
             return False
     return True
 
 
-def mismatch(treedef: PyTreeDef, tree: Any, left: str, right: str) -> ValueError:
-    """The error that says how a structure is not a prefix of a tree."""
-    first = next(differences(treedef, tree, look_at_structure, look_at_tree, prefix=True), None)
-    how = f"{tell(first, left, right)}.{none_hint(first)}" if first else "they differ."
+def mismatch(treedef: PyTreeDef, tree: Any, left: str, right: str, more: str = "") -> ValueError:
+    """The error that says where a structure is not a prefix of a tree, by what names to call them.
+
+    `more` comes after the structure's printed form.
+    """
+    found = next(differences(treedef, tree, look_at_structure, look_at_tree, prefix=True), None)
+    how = f"{tell(found, left, right)}.{none_hint(found)}" if found else "their nodes disagree."
     return ValueError(
-        f"Tree structures do not match: {how}\n"
-        f"  {left}: {shorten(repr(treedef))}\n"
-        f"  {right}: {shorten(shown_structure(tree))}"
+        f"Tree structures do not match: {how}\n  {left}: {shorten(repr(treedef))}{more}"
     )
+
+
+def _fold(
+    treedef: PyTreeDef, f_node: Callable[[tuple[Any, ...], Any], Any], leaves: Iterator[Any]
+) -> Any:
+    """The result of `walk` at the root of a structure."""
+    head = treedef.head
+    if head is None:
+        return next(leaves)
+    results: list[Any] = []
+    for part in treedef.parts:
+        results.append(_fold(part, f_node, leaves))
+    data = list(head.aux) if head.kind is DICT else head.aux
+    return f_node(tuple(results), data)
+
+
+def _show(treedef: PyTreeDef) -> str:
+    """How a structure prints, without the name of its class."""
+    head = treedef.head
+    return "*" if head is None else head.kind.show(head, list(map(_show, treedef.parts)))

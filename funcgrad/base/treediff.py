@@ -83,9 +83,7 @@ def differences(
         yield Difference(path, a.text, b.text, _reason(a, b))
         return
     for key, one, other in zip(b.keys, a.children, b.children):
-        yield from differences(
-            one, other, look_left, look_right, prefix=prefix, path=(*path, key)
-        )
+        yield from differences(one, other, look_left, look_right, prefix=prefix, path=(*path, key))
 
 
 def _reason(a: View, b: View) -> str:
@@ -114,10 +112,10 @@ def _extra(a: View, b: View) -> list[Any]:
     return [key for key in a.keys if isinstance(key, DictKey | GetAttrKey) and key not in b.keys]
 
 
-def tell(difference: Difference, left: str, right: str) -> str:
-    """A difference in words, given what to call the two trees."""
+def tell(difference: Difference, left: str, right: str, root: str = "") -> str:
+    """A difference in words, given what to call the two trees, and the root in its path."""
     path, a, b, why = difference
-    return f"at {place(path)}, {left} has {a} but {right} has {b}: {why}"
+    return f"at {place(path, root)}, {left} has {a} but {right} has {b}: {why}"
 
 
 def none_hint(difference: Difference) -> str:

@@ -98,6 +98,8 @@ class Head:
         return self._hash
 
 
+Token = Head | None  # what stands for a node in a structure; None for a leaf
+
 _heads: WeakValueDictionary[tuple[Any, ...], Head] = WeakValueDictionary()
 
 
@@ -127,7 +129,7 @@ def _is_plain(aux: Any) -> bool:
     return type(aux) in PLAIN or isinstance(aux, type)
 
 
-def same_head(a: Head | None, b: Head | None) -> bool:
+def same_head(a: Token, b: Token) -> bool:
     """Whether two nodes differ at most in their children; None stands for a leaf."""
     if a is b:
         return True

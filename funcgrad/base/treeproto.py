@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from funcgrad.base.treekinds import DICT, LIST, NONE, TUPLE
-from funcgrad.base.treenodes import Head, Kind, head_of
-
-Token = Head | None
+from funcgrad.base.treenodes import Head, Kind, Token
 
 LEAF_CODE = 1
 CODES: dict[Kind, int] = {LIST: 2, NONE: 3, TUPLE: 4, DICT: 5}

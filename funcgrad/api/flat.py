@@ -1,0 +1,133 @@
+"""Between what users write and what interpreters run: functions of pytrees made flat, and staged."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from funcgrad.base.array import as_array
+from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.keypaths import keystr
+from funcgrad.base.methods import Array
+from funcgrad.base.source import function_name, function_place
+from funcgrad.base.trace import Tracer
+from funcgrad.base.tree import (
+    PyTreeDef,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+from funcgrad.ir.jaxpr import ClosedJaxpr, DebugInfo
+from funcgrad.transforms.staging import stage_closed
+
+
+def as_value(leaf: Any) -> Any:
+    """A leaf as an Array: tracers and Arrays unchanged, NumPy values and numbers converted."""
+    return leaf if isinstance(leaf, Array) else as_array(leaf)
+
+
+def argument_names(function: Callable, args: Sequence, kwargs: dict[str, Any]) -> tuple[str, ...]:
+    """A readable name for every leaf of the arguments, such as `params['w'][0]`."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        parameters = ()
+    named: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            named += [f"{parameter.name}[{i}]" for i in range(len(args) - len(named))]
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            named.append(parameter.name)
+    named += [f"args[{i}]" for i in range(len(named), len(args))]
+    result = []
+    for name, tree in [*zip(named, args, strict=False), *sorted(kwargs.items())]:
+        result += [name + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
+    return tuple(result)
+
+
+def check_arguments(
+    transformation: str, function: Callable, args: Sequence, kwargs: dict[str, Any] | None = None
+) -> None:
+    """Raise a TypeError that names the first argument leaf which is not an array or number."""
+    leaves, _ = tree_flatten((tuple(args), kwargs or {}))
+    for i, leaf in enumerate(leaves):
+        try:
+            aval_of(leaf)
+        except TypeError:
+            name = argument_names(function, args, kwargs or {})[i]
+            raise TypeError(
+                f"{transformation} of {function_name(function)}: argument '{name}' of value "
+                f"{leaf!r:.60} and type {type(leaf)} is not a valid array type. Pass arrays or "
+                "numbers; close over other values, or mark them as static where that exists."
+            ) from None
+
+
+@dataclass
+class FlatFunction:
+    """A function of pytrees as one from flat values to flat values; remembers its output tree."""
+
+    function: Callable
+    in_tree: PyTreeDef
+    has_aux: bool = False
+    out_tree: PyTreeDef | None = field(default=None, init=False)
+    aux: Any = field(default=None, init=False)
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        args, kwargs = tree_unflatten(self.in_tree, leaves)
+        out = self.function(*args, **kwargs)
+        if self.has_aux:
+            out, self.aux = split_aux(self.function, out)
+        outs, self.out_tree = tree_flatten(out)
+        return [self._output(o) for o in outs]
+
+    def _output(self, leaf: Any) -> Any:
+        try:
+            return as_value(leaf)
+        except TypeError:
+            raise TypeError(
+                f"{function_name(self.function)} returned a leaf of type {type(leaf)}, {leaf!r:.60}, "
+                "which is not a valid array type. Return arrays or numbers."
+            ) from None
+
+
+def split_aux(function: Callable, out: Any) -> tuple[Any, Any]:
+    """The pair that a function with has_aux=True must return."""
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError(
+            f"with has_aux=True, {function_name(function)} must return a pair (output, aux), got "
+            f"{type(out).__name__}" + (f" of length {len(out)}" if isinstance(out, tuple) else "")
+        )
+    return out
+
+
+class Staged(NamedTuple):
+    """A function written down: its program, the tracers it closes over, and its output tree."""
+
+    program: ClosedJaxpr
+    operands: list[Tracer]
+    out_tree: PyTreeDef
+
+
+def stage_function(
+    function: Callable,
+    in_tree: PyTreeDef,
+    avals: Sequence[ShapedArray],
+    transformation: str,
+    arg_names: tuple[str, ...] = (),
+) -> Staged:
+    """Write down `function` on the arguments of `in_tree` (a pair of args and kwargs)."""
+    flat = FlatFunction(function, in_tree)
+    info = DebugInfo(f"{function_place(function)} for {transformation}", arg_names)
+    program, operands = stage_closed(flat, avals, info)
+    assert flat.out_tree is not None
+    return Staged(program, operands, flat.out_tree)
+
+
+def stage_call(
+    function: Callable, args: Sequence[Any], kwargs: dict[str, Any], transformation: str
+) -> Staged:
+    """Write down `function(*args, **kwargs)`, its argument leaves being array-like."""
+    check_arguments(transformation, function, args, kwargs)
+    leaves, in_tree = tree_flatten((tuple(args), kwargs))
+    names = argument_names(function, args, kwargs)
+    return stage_function(function, in_tree, [aval_of(x) for x in leaves], transformation, names)

@@ -1,0 +1,196 @@
+"""vmap as users call it: which axis of which argument is mapped, checked and named."""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from funcgrad.api.flat import FlatFunction, argument_names, as_value, check_arguments
+from funcgrad.base.aval import aval_of
+from funcgrad.base.basis import expand, moveaxis
+from funcgrad.base.shapes import concrete_int
+from funcgrad.base.source import function_name
+from funcgrad.base.tree import flatten_axes, tree_flatten, tree_leaves, tree_unflatten
+from funcgrad.base.axes import AxisName
+from funcgrad.transforms.batching import BatchAxis, vmap_flat
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def vmap(
+    fun: Callable[P, R],
+    in_axes: int | None | Sequence[Any] | Any = 0,
+    out_axes: Any = 0,
+    axis_name: AxisName | None = None,
+    axis_size: int | None = None,
+    spmd_axis_name: AxisName | tuple[AxisName, ...] | None = None,
+) -> Callable[P, R]:
+    """Map a function over an axis of its arguments, all members computed at once.
+
+    Args:
+        fun: the function for one member.
+        in_axes: which axis of each positional argument to map over: an int, None (the argument is
+            shared), or a pytree prefix of those for each argument. Keyword arguments map over
+            axis 0.
+        out_axes: where the mapped axis appears in each output; None for an output that is the same
+            for all members.
+        axis_name: a name by which collectives such as `psum` can refer to the mapped axis.
+        axis_size: the number of members; needed when no argument is mapped.
+        spmd_axis_name: accepted for compatibility; sharding comes with meshes.
+
+    Returns:
+        A function with the arguments of `fun`, each with the mapped axis added.
+
+    Raises:
+        ValueError: if axis sizes disagree, an axis is out of bounds, or no size can be found.
+
+    Example:
+        >>> vmap(lambda x, y: x * y, in_axes=(0, None))(np.arange(3.0), 2.0)
+        Array([0., 2., 4.], dtype=float32)
+    """
+    check_axes_spec("vmap", fun, in_axes, out_axes)
+
+    @wraps(fun)
+    def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        check_arguments("vmap", fun, args, kwargs)
+        leaves, in_tree = tree_flatten((args, kwargs))
+        axes = argument_axes("vmap", fun, in_tree, in_axes, args, kwargs)
+        names = lambda: argument_names(fun, args, kwargs)  # noqa: E731
+        values = [as_value(x) for x in leaves]
+        axes = [
+            canonical_in_axis("vmap", v, a, names, i)
+            for i, (v, a) in enumerate(zip(values, axes, strict=True))
+        ]
+        size = mapped_size("vmap", fun, values, axes, axis_size, names)
+        flat = FlatFunction(fun, in_tree)
+        outs, where = vmap_flat(flat, BatchAxis(size, axis_name), values, axes)
+        assert flat.out_tree is not None
+        wanted = flatten_axes("vmap out_axes", flat.out_tree, out_axes)
+        placed = [
+            place_axis(fun, flat.out_tree, i, o, w, a, size)
+            for i, (o, w, a) in enumerate(zip(outs, where, wanted, strict=True))
+        ]
+        return tree_unflatten(flat.out_tree, placed)
+
+    return mapped
+
+
+def check_axes_spec(name: str, fun: Callable, in_axes: Any, out_axes: Any) -> None:
+    """Raise unless in_axes and out_axes are built from ints and None."""
+    if not callable(fun):
+        raise TypeError(f"{name} expects a function (a callable value), got {fun!r:.80}")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple)) or hasattr(in_axes, "__index__")):
+        raise TypeError(
+            f"{name} in_axes must be an int, None, or a tuple of entries corresponding to the "
+            f"positional arguments passed to the function, but got {in_axes!r}."
+        )
+    for what, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
+        for leaf in tree_leaves(axes):
+            if not hasattr(leaf, "__index__") or isinstance(leaf, bool):
+                raise TypeError(
+                    f"{name} {what} must be an int, None, or (nested) container with those types "
+                    f"as leaves, but got {leaf!r} in {axes!r}."
+                )
+
+
+def argument_axes(
+    name: str, fun: Callable, in_tree: Any, in_axes: Any, args: Sequence, kwargs: dict
+) -> list[int | None]:
+    """One axis (or None) for each argument leaf."""
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        hint = (
+            " Keyword arguments are not counted: they are always mapped over axis 0."
+            if kwargs
+            else ""
+        )
+        raise ValueError(
+            f"{name} in_axes must be an int, None, or a tuple of entries corresponding to the "
+            f"positional arguments passed to {function_name(fun)}: in_axes has length "
+            f"{len(in_axes)} but {len(args)} positional arguments were given.{hint}"
+        )
+    per_argument = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    return flatten_axes(f"{name} in_axes", in_tree, (tuple(per_argument), 0))
+
+
+def canonical_in_axis(
+    name: str, value: Any, axis: int | None, names: Callable[[], Sequence[str]], index: int
+) -> int | None:
+    if axis is None:
+        return None
+    axis = concrete_int(axis, "in_axes")
+    ndim = len(aval_of(value).shape)
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"{name} was requested to map its argument '{names()[index]}' along axis {axis}, which "
+            f"implies that its rank should be at least {axis + 1 if axis >= 0 else -axis}, but is "
+            f"only {ndim} (its shape is {aval_of(value).shape})."
+        )
+    return axis % ndim
+
+
+def mapped_size(
+    name: str,
+    fun: Callable,
+    values: Sequence[Any],
+    axes: Sequence[int | None],
+    axis_size: int | None,
+    names: Callable[[], Sequence[str]],
+) -> int:
+    """The one size of all mapped axes; a ValueError lists who has which when they differ."""
+    sizes = {
+        i: aval_of(v).shape[a]
+        for i, (v, a) in enumerate(zip(values, axes, strict=True))
+        if a is not None
+    }
+    if axis_size is not None:
+        axis_size = concrete_int(axis_size, "axis_size")
+    distinct = set(sizes.values()) | ({axis_size} if axis_size is not None else set())
+    if len(distinct) == 1:
+        return distinct.pop()
+    where = function_name(fun)
+    if not distinct:
+        raise ValueError(
+            f"{name} of {where} must have at least one non-None value in in_axes (an argument to "
+            "map over), or axis_size given."
+        )
+    listed = [
+        f"  * argument '{names()[i]}' of shape {aval_of(values[i]).shape} has size {size} along "
+        f"its mapped axis {axes[i]}"
+        for i, size in sizes.items()
+    ]
+    if axis_size is not None:
+        listed.insert(0, f"  * axis_size was given as size {axis_size}")
+    raise ValueError(
+        f"{name} of {where} got inconsistent sizes for array axes to be mapped:\n"
+        + "\n".join(listed)
+    )
+
+
+def place_axis(
+    fun: Callable, out_tree: Any, index: int, out: Any, at: int | None, wanted: Any, size: int
+) -> Any:
+    """An output with its mapped axis where out_axes wants it."""
+    if wanted is None:
+        if at is None:
+            return out
+        aval = aval_of(out)
+        raise ValueError(
+            f"vmap of {function_name(fun)}: output {index} of {out_tree} has the value None in "
+            f"out_axes, but depends on the mapped arguments (its batch has type "
+            f"{aval.str_short()}). Give it an axis in out_axes, or return something that is the "
+            "same for all members."
+        )
+    ndim = len(aval_of(out).shape) + (at is None)
+    if not -ndim <= wanted < ndim:
+        raise ValueError(
+            f"vmap of {function_name(fun)}: out_axes entry {wanted} is out of bounds for output "
+            f"{index}, which has {ndim} axes with the mapped one (valid axes are -{ndim} to "
+            f"{ndim - 1})."
+        )
+    axis = wanted % ndim
+    return expand(out, axis, size) if at is None else moveaxis(out, at, axis)
+
