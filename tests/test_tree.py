@@ -272,7 +272,7 @@ def test_random_flatten_as_jax(sample):
     assert same(leaves, expected) and repr(structure) == repr(expected_structure)
     pairs, expected_pairs = ftu.tree_leaves_with_path(sample), jtu.tree_leaves_with_path(sample)
     assert repr(pairs) == repr(expected_pairs)
-    assert same(structure.unflatten(leaves), sample)
+    assert same(structure.unflatten(leaves), expected_structure.unflatten(expected))
     assert pickle.loads(pickle.dumps(structure)) == structure
 
 
@@ -586,11 +586,8 @@ def test_flatten_axes_errors():
         repr(structure),
     ):
         assert text in str(caught.value)
-    with pytest.raises(ValueError, match=r"at out_axes\[0\], .*at out_axes\[1\], "):
-        try:
-            tree.flatten_axes("out_axes", structure, ([], (1, 2)))
-        except ValueError as error:
-            raise ValueError(str(error).replace("\n", " ")) from None
+    with pytest.raises(ValueError, match=r"(?s)at out_axes\[0\], .*at out_axes\[1\], "):
+        tree.flatten_axes("out_axes", structure, ([], (1, 2)))
 
 
 def test_flatten_axes_hints_at_a_missing_tuple():
@@ -853,9 +850,8 @@ def test_register_dataclass_errors(arguments, error, said):
 
     with pytest.raises(error, match=said):
         ftu.register_dataclass(Data, **arguments)
-    with pytest.raises(error) as caught:
+    with pytest.raises((TypeError, ValueError)):
         jtu.register_dataclass(Data, **arguments)
-    assert caught.value
 
 
 def test_register_dataclass_without_fields():
@@ -975,6 +971,13 @@ def test_metadata_is_not_kept_alive():
     del structure
     gc.collect()
     assert watched[0]() is None
+
+
+def test_structures_that_cost_nothing_are_kept():
+    for sample in ({"a": (1, None)}, Layer(1, 2, double), Box(Pair(1, 2), ("a", np.tanh))):
+        kept = weakref.ref(ftu.tree_structure(sample))
+        gc.collect()
+        assert kept() is ftu.tree_structure(sample)
 
 
 def test_leaves_are_not_kept_alive():

@@ -1,6 +1,7 @@
 """NumPy or CuPy: which library owns a buffer, and the virtual devices that buffers live on."""
 
 from functools import lru_cache
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +70,11 @@ def cupy() -> Any:
     import cupy
 
     return cupy
+
+
+def scipy(module: str, xp: Any = np) -> Any:
+    """SciPy's module of that name, or CuPy's counterpart; importing it is left to the first use."""
+    return import_module(f"{'scipy' if xp is np else 'cupyx.scipy'}.{module}")
 
 
 def to_numpy(buffer: Buffer) -> np.ndarray:

@@ -7,6 +7,7 @@ object wherever that can be known cheaply, so a structure is mostly recognised b
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -124,9 +125,16 @@ def _fingerprint(aux: Any) -> Any:
 
 
 def _is_plain(aux: Any) -> bool:
+    """Whether to hold on to this aux costs nothing: it is small, or its module holds it anyway."""
     if type(aux) is tuple:
         return all(map(_is_plain, aux))
-    return type(aux) in PLAIN or isinstance(aux, type)
+    return type(aux) in PLAIN or isinstance(aux, type) or (callable(aux) and _is_global(aux))
+
+
+def _is_global(function: Any) -> bool:
+    """Whether a function is the one that its module has under its name."""
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    return getattr(module, getattr(function, "__name__", ""), None) is function
 
 
 def same_head(a: Token, b: Token) -> bool:

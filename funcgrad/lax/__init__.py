@@ -1,1 +1,93 @@
 """The primitives as functions: strict about dtypes and shapes, the layer under `funcgrad.numpy`."""
+
+# ruff: noqa: F401
+
+# contraction
+from funcgrad.primitives.contraction import (
+    DotDimensionNumbers,
+    batch_matmul,
+    dot,
+    dot_general,
+    dot_general_p,
+)
+from funcgrad.primitives.precision import (
+    DotAlgorithm,
+    DotAlgorithmPreset,
+    Precision,
+    PrecisionLike,
+)
+
+# folding
+from funcgrad.primitives.folding import reduce, reduce_p
+
+# fft
+from funcgrad.primitives.fft import FftType, fft, fft_p
+
+# special
+from funcgrad.primitives.incomplete import (
+    betainc,
+    igamma,
+    igamma_grad_a,
+    igamma_grad_a_p,
+    igamma_p,
+    igammac,
+    igammac_p,
+    random_gamma_grad,
+    regularized_incomplete_beta_p,
+)
+from funcgrad.primitives.special import (
+    bessel_i0e,
+    bessel_i0e_p,
+    bessel_i1e,
+    bessel_i1e_p,
+    digamma,
+    digamma_p,
+    erf,
+    erf_inv,
+    erf_inv_p,
+    erf_p,
+    erfc,
+    erfc_p,
+    lgamma,
+    lgamma_p,
+    polygamma,
+    polygamma_p,
+    zeta,
+    zeta_p,
+)
+
+# indexing
+from funcgrad.primitives import gathering, scatter_derivatives, scattering
+from funcgrad.primitives.indexing import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    gather,
+    gather_p,
+    scatter,
+    scatter_add,
+    scatter_add_p,
+    scatter_apply,
+    scatter_max,
+    scatter_max_p,
+    scatter_min,
+    scatter_min_p,
+    scatter_mul,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub,
+    scatter_sub_p,
+)
+from funcgrad.primitives.slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_slice_p,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    dynamic_update_slice_p,
+    index_in_dim,
+    index_take,
+    slice_in_dim,
+)

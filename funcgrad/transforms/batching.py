@@ -159,7 +159,7 @@ def fronted(axis: BatchAxis, values: Sequence[Any], axes: Sequence[int | None]) 
 def elementwise(primitive: Primitive) -> None:
     """Register a primitive that acts on each element alone (shapes equal, or scalar operands)."""
 
-    def rule(axis: BatchAxis, values: Sequence, axes: Sequence, **params: Any) -> tuple:
+    def rule(axis: BatchAxis, values: Sequence, axes: Sequence, /, **params: Any) -> tuple:
         shapes = [aval_of(v).shape for v in values]
         (where,) = set(axes) if len(set(axes)) == 1 else (None,)
         if where is not None and len(set(shapes)) == 1:
@@ -191,7 +191,7 @@ def shifted(primitive: Primitive, **adjust: Callable[[Any, int], Any]) -> None:
     `ndim` being the rank of the operand without the batch.
     """
 
-    def rule(axis: BatchAxis, values: Sequence, axes: Sequence, **params: Any) -> tuple:
+    def rule(axis: BatchAxis, values: Sequence, axes: Sequence, /, **params: Any) -> tuple:
         value = moveaxis(values[0], axes[0], 0)
         ndim = len(aval_of(value).shape) - 1
         moved = {k: adjust[k](p, ndim) if k in adjust else p for k, p in params.items()}
@@ -209,7 +209,7 @@ def axes_shifted(axes: Sequence[int], ndim: int) -> tuple[int, ...]:
 def leading(primitive: Primitive) -> None:
     """Register a primitive whose operation accepts leading batch axes on all its operands."""
 
-    def rule(axis: BatchAxis, values: Sequence, axes: Sequence, **params: Any) -> tuple:
+    def rule(axis: BatchAxis, values: Sequence, axes: Sequence, /, **params: Any) -> tuple:
         outs = primitive.bind(*map(to_front, [axis] * len(values), values, axes), **params)
         return outs, [0] * len(outs)
 

@@ -1,0 +1,61 @@
+"""logaddexp: sums of numbers of which only the logarithms are at hand."""
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.api.custom import custom_jvp
+from funcgrad.base.basis import add, eq, mul, neg
+from funcgrad.numpy._promotion import choose, inexact, is_complex, like
+from funcgrad.primitives import elementwise
+from funcgrad.primitives.compare import gt, ne
+
+
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """log(e^x1 + e^x2) without overflow."""
+    return _log_of_sum(*inexact("logaddexp", x1, x2))
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """log2(2^x1 + 2^x2) without overflow."""
+    x, y = inexact("logaddexp2", x1, x2)
+    ln2 = like(np.log(2), x)
+    return elementwise.div(_log_of_sum(mul(x, ln2), mul(y, ln2)), ln2)
+
+
+@custom_jvp
+def _log_of_sum(x: Any, y: Any) -> Any:
+    if is_complex(x):
+        return _complex_log_of_sum(x, y)
+    difference = elementwise.sub(x, y)
+    gap = neg(elementwise.abs(difference))
+    result = add(elementwise.max(x, y), elementwise.log1p(elementwise.exp(gap)))
+    # Infinities of one sign have no difference; their sum is the answer, and so it is for nan.
+    return choose(ne(difference, difference), add(x, y), result)
+
+
+def _complex_log_of_sum(x: Any, y: Any) -> Any:
+    """The same of complex numbers, with its imaginary part in [-pi, pi]."""
+    larger = choose(gt(elementwise.real(x), elementwise.real(y)), x, y)
+    gap = elementwise.sub(elementwise.sub(add(x, y), larger), larger)
+    result = add(larger, elementwise.log1p(elementwise.exp(gap)))
+    angle = elementwise.imag(result)
+    turn = like(2 * np.pi, angle)
+    turns = elementwise.round(elementwise.div(angle, turn))
+    return elementwise.complex(elementwise.real(result), elementwise.sub(angle, mul(turns, turn)))
+
+
+@_log_of_sum.defjvp
+def _log_of_sum_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+    """Each tangent by the share e^x / (e^x + e^y) that its term has in the sum."""
+    out = _log_of_sum(*primals)
+    terms = [mul(t, _share(x, out)) for x, t in zip(primals, tangents, strict=True)]
+    return out, add(*terms)
+
+
+def _share(x: Any, total: Any) -> Any:
+    """e^(x - total), and 1 for an infinite x."""
+    real = elementwise.real(x) if is_complex(x) else x
+    difference = elementwise.sub(x, total)
+    infinite = eq(real, like(np.inf, real))
+    return elementwise.exp(choose(infinite, like(0, difference), difference))

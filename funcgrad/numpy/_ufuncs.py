@@ -1,0 +1,200 @@
+"""Elementary functions of one variable: roots, exponentials, logarithms, angles, hyperbolics.
+
+Integers and booleans are taken as floats; angles are in radians.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.api.custom import custom_jvp
+from funcgrad.base import dtypes
+from funcgrad.base.basis import convert, eq, mul, neg
+from funcgrad.numpy._promotion import (
+    broadcast_together,
+    choose,
+    inexact1,
+    is_complex,
+    is_integer,
+    like,
+    refuse_out,
+    to_array,
+)
+from funcgrad.primitives import elementwise
+from funcgrad.primitives.compare import gt, lt
+
+
+# powers and roots
+
+
+def sqrt(x: Any, /) -> Any:
+    """The square root; nan below zero, and for complex x the root with real part >= 0."""
+    return elementwise.sqrt(inexact1("sqrt", x))
+
+
+def cbrt(x: Any, /) -> Any:
+    """The real cube root."""
+    return elementwise.cbrt(inexact1("cbrt", x))
+
+
+def reciprocal(x: Any, /) -> Any:
+    """1 / x."""
+    return elementwise.integer_pow(inexact1("reciprocal", x), -1)
+
+
+# exponentials and logarithms
+
+
+def exp(x: Any, /) -> Any:
+    """e to the x."""
+    return elementwise.exp(inexact1("exp", x))
+
+
+def exp2(x: Any, /) -> Any:
+    """2 to the x."""
+    return elementwise.exp2(inexact1("exp2", x))
+
+
+def expm1(x: Any, /) -> Any:
+    """exp(x) - 1, accurate near 0."""
+    return elementwise.expm1(inexact1("expm1", x))
+
+
+def log(x: Any, /) -> Any:
+    """The natural logarithm; -inf at 0, nan below it, the principal value for complex x."""
+    return elementwise.log(inexact1("log", x))
+
+
+def log1p(x: Any, /) -> Any:
+    """log(1 + x), accurate near 0."""
+    return elementwise.log1p(inexact1("log1p", x))
+
+
+def log2(x: Any, /) -> Any:
+    """The logarithm to base 2."""
+    return _scaled_log(inexact1("log2", x), 1 / np.log(2.0))
+
+
+def log10(x: Any, /) -> Any:
+    """The logarithm to base 10."""
+    return _scaled_log(inexact1("log10", x), 1 / np.log(10.0))
+
+
+def _scaled_log(x: Any, scale: float) -> Any:
+    result = elementwise.log(x)
+    if not is_complex(x):
+        return mul(result, like(scale, result))
+    parts = (elementwise.real(result), elementwise.imag(result))
+    return elementwise.complex(*(mul(part, like(scale, part)) for part in parts))
+
+
+# angles
+
+
+def sin(x: Any, /) -> Any:
+    """The sine."""
+    return elementwise.sin(inexact1("sin", x))
+
+
+def cos(x: Any, /) -> Any:
+    """The cosine."""
+    return elementwise.cos(inexact1("cos", x))
+
+
+def tan(x: Any, /) -> Any:
+    """The tangent."""
+    return elementwise.tan(inexact1("tan", x))
+
+
+def arcsin(x: Any, /) -> Any:
+    """The inverse sine, in [-pi/2, pi/2]."""
+    return elementwise.asin(inexact1("arcsin", x))
+
+
+def arccos(x: Any, /) -> Any:
+    """The inverse cosine, in [0, pi]."""
+    return elementwise.acos(inexact1("arccos", x))
+
+
+def arctan(x: Any, /) -> Any:
+    """The inverse tangent, in [-pi/2, pi/2]."""
+    return elementwise.atan(inexact1("arctan", x))
+
+
+def deg2rad(x: Any, /) -> Any:
+    """An angle in degrees as radians."""
+    x = inexact1("deg2rad", x)
+    return mul(x, like(np.pi / 180, x))
+
+
+def rad2deg(x: Any, /) -> Any:
+    """An angle in radians as degrees."""
+    x = inexact1("rad2deg", x)
+    return mul(x, like(180 / np.pi, x))
+
+
+def sinc(x: Any, /) -> Any:
+    """sin(pi x) / (pi x), and 1 at 0, where derivatives of every order are right too."""
+    x = inexact1("sinc", x)
+    zero = eq(x, like(0, x))
+    angle = mul(x, like(np.pi, x))
+    safe = choose(zero, like(1, x), angle)
+    return choose(zero, _sinc_at_zero(0, angle), elementwise.div(elementwise.sin(safe), safe))
+
+
+def _sinc_at_zero(order: int, x: Any) -> Any:
+    """The derivative of that order of sin(x)/x, at x = 0; differentiating it gives the next."""
+
+    @custom_jvp
+    def value(x: Any) -> Any:
+        number = 0.0 if order % 2 else (-1) ** (order // 2) / (order + 1)
+        return broadcast_together("sinc", [like(number, x), x])[0]
+
+    @value.defjvp
+    def value_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+        return value(*primals), mul(_sinc_at_zero(order + 1, *primals), tangents[0])
+
+    return value(x)
+
+
+# hyperbolic functions
+
+
+def sinh(x: Any, /) -> Any:
+    """The hyperbolic sine."""
+    return elementwise.sinh(inexact1("sinh", x))
+
+
+def cosh(x: Any, /) -> Any:
+    """The hyperbolic cosine."""
+    return elementwise.cosh(inexact1("cosh", x))
+
+
+def tanh(x: Any, /) -> Any:
+    """The hyperbolic tangent."""
+    return elementwise.tanh(inexact1("tanh", x))
+
+
+def arcsinh(x: Any, /) -> Any:
+    """The inverse hyperbolic sine."""
+    return elementwise.asinh(inexact1("arcsinh", x))
+
+
+def arccosh(x: Any, /) -> Any:
+    """The inverse hyperbolic cosine: the one >= 0, or with real part >= 0."""
+    result = elementwise.acosh(inexact1("arccosh", x))
+    if not is_complex(result):
+        return result
+    real = elementwise.real(result)
+    return choose(lt(real, like(0, real)), neg(result), result)
+
+
+def arctanh(x: Any, /) -> Any:
+    """The inverse hyperbolic tangent."""
+    return elementwise.atanh(inexact1("arctanh", x))
+
+
+# aliases
+
+acos, acosh, asin, asinh, atan, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctanh
+degrees, radians = rad2deg, deg2rad

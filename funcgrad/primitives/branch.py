@@ -1,0 +1,194 @@
+"""cond_p: run one of several programs, chosen by an index."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.basis import (
+    broadcast_in_dim,
+    convert,
+    moveaxis,
+    select_n,
+)
+from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
+from funcgrad.compiler.passes import dce
+from funcgrad.compiler.pipeline import compiled
+from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
+from funcgrad.primitives.call import masked
+from funcgrad.primitives.compare import clamp
+from funcgrad.transforms import backward, batching, forward, partial
+from funcgrad.transforms.backward import backward_program, is_linear
+from funcgrad.transforms.batching import BatchAxis, batch_program, fronted
+from funcgrad.transforms.forward import jvp_program, zeros_like_aval
+from funcgrad.transforms.partial import Partial, merge, split_program
+from funcgrad.transforms.staging import stage_closed
+
+cond_p = Primitive("cond")
+
+Programs = tuple[ClosedJaxpr, ...]
+
+
+def joined(masks: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
+    """Position by position, whether any of the masks is True."""
+    return tuple(any(column) for column in zip(*masks, strict=True))
+
+
+def cond_evaluate(xp: Any, index: Any, *operands: Any, branches: Programs) -> Sequence[Any]:
+    return compiled(branches[min(max(int(index), 0), len(branches) - 1)])(*operands)
+
+
+def cond_abstract(
+    index: ShapedArray, *operands: ShapedArray, branches: Programs
+) -> tuple[tuple, Effects]:
+    first = branches[0].out_avals
+    weak = [all(b.out_avals[i].weak_type for b in branches) for i in range(len(first))]
+    avals = tuple(a.update(weak_type=w) for a, w in zip(first, weak, strict=True))
+    return avals, frozenset().union(*[b.effects for b in branches])
+
+
+def cond_forward(primals: Sequence, tangents: Sequence, branches: Programs) -> tuple:
+    nonzero = tuple(t is not None for t in tangents[1:])
+    out_nonzero = joined([jvp_program(b, nonzero)[1] for b in branches])
+    programs = tuple(jvp_program(b, nonzero, out_nonzero)[0] for b in branches)
+    given = [t for t in tangents[1:] if t is not None]
+    outs = cond_p.bind(*primals, *given, branches=programs)
+    count = len(out_nonzero)
+    return outs[:count], masked(out_nonzero, outs[count:])
+
+
+def cond_backward(cts: Sequence, index: Any, *operands: Any, branches: Programs) -> list[Any]:
+    linear = tuple(map(is_linear, operands))
+    nonzero = tuple(ct is not None for ct in cts)
+    in_nonzero = joined([backward_program(b, linear, nonzero)[1] for b in branches])
+    linear_avals = [a for a, lin in zip(branches[0].in_avals, linear, strict=True) if lin]
+    programs = tuple(_with_cts(b, linear, nonzero, in_nonzero, linear_avals) for b in branches)
+    known = [o for o, lin in zip(operands, linear, strict=True) if not lin]
+    outs = cond_p.bind(index, *known, *(ct for ct in cts if ct is not None), branches=programs)
+    found = iter(masked(in_nonzero, outs))
+    return [None, *(next(found) if lin else None for lin in linear)]
+
+
+def _with_cts(
+    branch: ClosedJaxpr,
+    linear: tuple[bool, ...],
+    nonzero: tuple[bool, ...],
+    wanted: tuple[bool, ...],
+    avals: Sequence[ShapedArray],
+) -> ClosedJaxpr:
+    """The branch's backward program, with zeros for cotangents that only other branches have."""
+    program, present = backward_program(branch, linear, nonzero)
+
+    def make() -> ClosedJaxpr:
+        def run(*args: Any) -> list[Any]:
+            found = iter(program(*args))
+            full = [next(found) if p else zeros_like_aval(a) for p, a in zip(present, avals, strict=True)]
+            return [ct for ct, w in zip(full, wanted, strict=True) if w]
+
+        return stage_closed(run, program.in_avals)[0]
+
+    return program.derived(("with_cts", wanted), make)
+
+
+def cond_batch(axis: BatchAxis, values: Sequence, axes: Sequence, branches: Programs) -> tuple:
+    operands = fronted(axis, values[1:], axes[1:])
+    batched = tuple(a is not None for a in axes[1:])
+    if axes[0] is None:
+        out_batched = joined([batch_program(b, axis, batched)[1] for b in branches])
+        programs = tuple(batch_program(b, axis, batched, out_batched)[0] for b in branches)
+        outs = cond_p.bind(values[0], *operands, branches=programs)
+        return outs, [0 if b else None for b in out_batched]
+    # Members take different branches: all branches run, and each member selects its result.
+    index = moveaxis(values[0], axes[0], 0)
+    lanes = clamp(np.int32(0), index, np.int32(len(branches) - 1))
+    results = [batch_program(b, axis, batched, True)[0](*operands) for b in branches]
+    return [_select_lanes(lanes, outs) for outs in zip(*results, strict=True)], [0] * len(
+        branches[0].out_avals
+    )
+
+
+def _select_lanes(lanes: Any, cases: Sequence[Any]) -> Any:
+    """For each member of the batch, its own case."""
+    shape = aval_of(cases[0]).shape
+    which = lanes
+    if len(cases) == 2:
+        which = convert(lanes, np.bool_)
+    return select_n(broadcast_in_dim(which, shape, (0,)), *cases)
+
+
+def cond_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tuple:
+    """Known index: split every branch alike. Unknown index: all of it is unknown."""
+    unknown = tuple(map(trace.is_unknown, args))
+    branches: Programs = params["branches"]
+    if unknown[0]:
+        return trace.record(cond_p, args, params)
+    ops_unknown = unknown[1:]
+    out_unknown = joined([split_program(b, ops_unknown).out_unknown for b in branches])
+    splits = [split_program(b, ops_unknown, out_unknown) for b in branches]
+    residual_avals = [a for s in splits for a in s.residual_avals]
+    known = tuple(_known_branch(i, splits, residual_avals) for i in range(len(splits)))
+    rest = tuple(_unknown_branch(i, splits) for i in range(len(splits)))
+    known_args = [a for a, u in zip(args, unknown, strict=True) if not u]
+    outs = cond_p.bind(*known_args, branches=known)
+    count = len(outs) - len(residual_avals)
+    rest_args = [args[0], *outs[count:], *(a for a, u in zip(args, unknown, strict=True) if u)]
+    rest_outs = trace.record(cond_p, rest_args, {"branches": rest})
+    return merge(out_unknown, outs[:count], rest_outs)
+
+
+def _known_branch(which: int, splits: Sequence, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """The known half of one branch, with zeros in the places of the other branches' residuals."""
+    split = splits[which]
+    before = sum(len(s.residual_avals) for s in splits[:which])
+
+    def run(*args: Any) -> list[Any]:
+        outs = split.known(*args)
+        count = len(outs) - len(split.residual_avals)
+        residuals = [zeros_like_aval(a) for a in avals]
+        residuals[before : before + len(split.residual_avals)] = outs[count:]
+        return [*outs[:count], *residuals]
+
+    make = lambda: stage_closed(run, split.known.in_avals)[0]  # noqa: E731
+    return split.known.derived(("branch", which, tuple(avals)), make)
+
+
+def _unknown_branch(which: int, splits: Sequence) -> ClosedJaxpr:
+    """The unknown half of one branch; it takes the residuals of all, and uses its own."""
+    jaxpr: Jaxpr = splits[which].unknown.jaxpr
+    own = len(splits[which].residual_avals)
+    invars: list[Var] = []
+    for i, split in enumerate(splits):
+        if i == which:
+            invars += jaxpr.invars[:own]
+        else:
+            invars += [Var(a) for a in split.residual_avals]
+    return ClosedJaxpr(jaxpr.replace(invars=[*invars, *jaxpr.invars[own:]]))
+
+
+def cond_dce(keep: tuple[bool, ...], eqn: Eqn) -> tuple[Sequence[bool], Eqn]:
+    branches: Programs = eqn.params["branches"]
+    used = joined([dce.dce_jaxpr(b.jaxpr, keep)[1] for b in branches] + [(False,) * (len(eqn.invars) - 1)])
+
+    def smaller(branch: ClosedJaxpr) -> ClosedJaxpr:
+        jaxpr, _ = dce.dce_jaxpr(branch.jaxpr, keep, keep_inputs=True)
+        invars = [v for v, u in zip(jaxpr.invars, used, strict=True) if u]
+        return ClosedJaxpr(jaxpr.replace(invars=invars), branch.consts)
+
+    programs = tuple(b.derived(("cond_dce", keep, used), lambda b=b: smaller(b)) for b in branches)
+    mask = [True, *used]
+    return mask, eqn.replace(
+        invars=[v for v, u in zip(eqn.invars, mask, strict=True) if u],
+        outvars=[v for v, k in zip(eqn.outvars, keep, strict=True) if k],
+        params={"branches": programs},
+        effects=frozenset().union(*[p.effects for p in programs]),
+    )
+
+
+evaluate_rules[cond_p] = cond_evaluate
+abstract_rules[cond_p] = cond_abstract
+forward.rules[cond_p] = cond_forward
+backward.rules[cond_p] = cond_backward
+batching.rules[cond_p] = cond_batch
+partial.rules[cond_p] = cond_partial
+dce.rules[cond_p] = cond_dce
