@@ -54,7 +54,8 @@ ORDERS: dict[str, tuple[str, ...]] = {
         "compiler.llvm": "target emit math gemm conv pool",
         "primitives": """structural cast compare elementwise reduction precision matrix_product
             contraction combiner folding indexing gathering scattering scatter_derivatives
-            slicing window convolution sorting cumulative bits call custom branch loop special fft linalg collective host""",
+            slicing sliding selecting select_scatter window convolution sorting cumulative bits
+            call custom branch loop special fft linalg collective host""",
         "api": "grad derivatives vmap jit inspect custom control",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",
     }.items()

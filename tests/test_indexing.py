@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from jax import lax as jlax
 
 from funcgrad import lax
 from funcgrad.base.config import enable_checks
-from funcgrad.transforms.linearize import linearize_flat
 from lax_oracle import (
     assert_close,
     check_batches,

@@ -37,10 +37,11 @@ class Communicator(Protocol):
 
 @dataclass(frozen=True)
 class Axis:
-    """One bound name: its size, and the communicator that answers while a program runs."""
+    """One bound name: its size, who bound it, and who answers while a program runs."""
 
     name: AxisName
     size: int
+    bound_by: str = "vmap"
     communicator: Communicator | None = None
 
     def __hash__(self) -> int:

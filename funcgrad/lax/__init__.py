@@ -91,3 +91,48 @@ from funcgrad.primitives.slicing import (
     index_take,
     slice_in_dim,
 )
+
+# sorting
+from funcgrad.primitives.sorting import sort, sort_key_val, sort_p, top_k, top_k_p
+
+# cumulative
+from funcgrad.primitives.cumulative import (
+    cumlogsumexp,
+    cumlogsumexp_p,
+    cummax,
+    cummax_p,
+    cummin,
+    cummin_p,
+    cumprod,
+    cumprod_p,
+    cumsum,
+    cumsum_p,
+)
+
+# bits
+from funcgrad.primitives.bits import (
+    clz,
+    clz_p,
+    mulhi,
+    mulhi_p,
+    population_count,
+    population_count_p,
+    shift_left,
+    shift_left_p,
+    shift_right_arithmetic,
+    shift_right_arithmetic_p,
+    shift_right_logical,
+    shift_right_logical_p,
+)
+
+# window
+from funcgrad.primitives.select_scatter import select_and_scatter_p
+from funcgrad.primitives.selecting import select_and_gather_add_p, select_and_scatter_add_p
+from funcgrad.primitives.sliding import padtype_to_pads, reduce_window_shape_tuple
+from funcgrad.primitives.window import (
+    reduce_window,
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_p,
+    reduce_window_sum_p,
+)

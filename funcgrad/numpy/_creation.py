@@ -1,7 +1,6 @@
 """Arrays from data: array and asarray, which take numbers, NumPy arrays, lists of any of those and
 tracers, and copies and casts of arrays."""
 
-import operator
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +9,7 @@ import numpy as np
 
 from funcgrad.base import dtypes
 from funcgrad.base.array import ConcreteArray, as_array
-from funcgrad.base.aval import aval_of, shaped
+from funcgrad.base.aval import shaped
 from funcgrad.base.basis import concatenate, convert, expand
 from funcgrad.base.methods import Array
 from funcgrad.base.trace import Tracer
@@ -95,7 +94,7 @@ def _convert_data(data: Any, dtype: Any) -> Any:
     if isinstance(data, _NUMBERS) and not isinstance(data, np.generic):
         if dtype is None:
             return as_array(data)
-        return _from_numpy(np.array(data, _storable(data, dtype)), dtype)
+        return _from_numpy(np.array(data, _first_dtype({type(data)}, dtype)), dtype)
     if isinstance(data, (np.ndarray, np.generic)):
         return _from_numpy(np.asarray(data), dtype)
     if isinstance(data, (list, tuple)):
@@ -103,11 +102,15 @@ def _convert_data(data: Any, dtype: Any) -> Any:
     return _from_foreign(data, dtype)
 
 
-def _storable(number: Any, dtype: Any) -> Any:
-    """The dtype NumPy first makes of a Python number, so that one that does not fit is refused."""
-    if type(number) is int and dtypes.issubdtype(dtype, np.integer):
+def _first_dtype(kinds: set[type], dtype: Any) -> Any:
+    """The dtype in which NumPy reads Python numbers of these kinds on their way to `dtype`, so that
+    integers that do not fit are refused."""
+    whole = kinds <= {int, bool}
+    if dtypes.issubdtype(dtype, np.integer) and whole:
         return dtype
-    return None
+    if dtypes.issubdtype(dtype, np.inexact) and complex not in kinds:
+        return np.float64
+    return max(kinds, key=_NUMBERS.index, default=float)
 
 
 def _from_numpy(data: np.ndarray, dtype: Any) -> ConcreteArray:
@@ -180,9 +183,7 @@ def _from_numbers(data: Any, kinds: set[type], dtype: Any) -> ConcreteArray:
         else:
             dtype = dtypes.canonicalize_dtype(max(kinds, key=_NUMBERS.index))
     try:
-        if dtypes.issubdtype(dtype, np.integer) and kinds <= {int, bool}:
-            return _from_numpy(np.array(data, dtype), dtype)
-        return _from_numpy(np.array(data, max(kinds, key=_NUMBERS.index, default=float)), dtype)
+        return _from_numpy(np.array(data, _first_dtype(kinds, dtype)), dtype)
     except OverflowError as error:
         raise OverflowError(f"array: {error}. Give a dtype that holds it.") from None
 
@@ -256,14 +257,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return placed(asarray(np.from_dlpack(x)), device)
 
 
-def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """`function` called on the index arrays of an array of that shape, in the given dtype."""
-    from funcgrad.api.vmap import vmap
-
-    del vmap
-    raise NotImplementedError
-
-
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether a dtype can be cast to another by NumPy's rule of that name."""
     return np.can_cast(from_, to, casting=casting)
@@ -274,9 +267,6 @@ def isscalar(element: Any) -> bool:
     if hasattr(element, "__jax_array__"):
         element = element.__jax_array__()
     if isinstance(element, (np.ndarray, Array)):
-        return len(aval_of(element).shape) == 0
+        return len(element.shape) == 0
     return np.isscalar(element)
 
-
-def _index(value: Any) -> int:
-    return operator.index(value)

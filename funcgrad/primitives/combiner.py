@@ -71,13 +71,11 @@ def is_identity(value: Any, monoid: Primitive) -> bool:
 class Combiner(NamedTuple):
     """The computation (a1, a2, ..., b1, b2, ...) -> (c1, c2, ...) on numbers.
 
-    `monoid` is the primitive that it consists of, if that is all it does; `tree` is the structure
-    of its result.
+    `monoid` is the primitive that it consists of, if that is all it does.
     """
 
     program: ClosedJaxpr
     monoid: Primitive | None
-    tree: PyTreeDef
 
 
 _staged: Cache = Cache(256)
@@ -105,6 +103,22 @@ def combiner_of(
 def _stage(
     name: str, computation: Callable, avals: Sequence[ShapedArray], tree: PyTreeDef
 ) -> Combiner:
+    program, structure = program_of(name, computation, avals, tree)
+    given = [a.strip_weak_type() for a in program.out_avals]
+    wanted = [a.strip_weak_type() for a in avals]
+    if given != wanted or structure != tree:
+        raise TypeError(
+            f"{name}: the computation {function_place(computation)} must return what it combines, "
+            f"{_listed(wanted)} in the structure {tree}; it returned {_listed(given)} in the "
+            f"structure {structure}."
+        )
+    return Combiner(program, _monoid(program))
+
+
+def program_of(
+    name: str, computation: Callable, avals: Sequence[ShapedArray], tree: PyTreeDef
+) -> tuple[ClosedJaxpr, PyTreeDef]:
+    """A function of two trees of numbers as a program, and the structure of its result."""
     place = function_place(computation)
     structures: list[PyTreeDef] = []
 
@@ -124,15 +138,7 @@ def _stage(
         )
     if program.effects:
         raise ValueError(f"{name}: the computation {place} has effects, {set(program.effects)}.")
-    given = [a.update(weak_type=False) for a in program.out_avals]
-    wanted = [a.update(weak_type=False) for a in avals]
-    if given != wanted:
-        raise TypeError(
-            f"{name}: the computation {place} must return what it combines, "
-            f"{_listed(wanted)}; it returned {_listed(given)}."
-        )
-    program = inline(program)
-    return Combiner(program, _monoid(program), structures[0])
+    return inline(program), structures[0]
 
 
 def _listed(avals: Sequence[ShapedArray]) -> str:
@@ -150,17 +156,21 @@ def _monoid(program: ClosedJaxpr) -> Primitive | None:
     return eqn.primitive if of_arguments and alone and known else None
 
 
-def combine(program: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
+def on_elements(program: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
     """The program of numbers applied to the elements of arrays of one shape, all at once."""
-    shape = aval_of(arrays[0]).shape
-    if not shape:
-        outs: Sequence[Any] = program(*arrays)
-    else:
-        size = aval_of(arrays[0]).size
-        axis = BatchAxis(size)
-        values = [reshape(a, (size,)) for a in arrays]
-        found, axes = vmap_flat(program, axis, values, [0] * len(values))
-        outs = [reshape(to_front(axis, v, at), shape) for v, at in zip(found, axes, strict=True)]
-    half = len(arrays) // 2
-    avals = [aval_of(a) for a in arrays[:half]]
+    aval = aval_of(arrays[0])
+    if not aval.shape:
+        return list(program(*arrays))
+    axis = BatchAxis(aval.size)
+    values = [reshape(a, (aval.size,)) for a in arrays]
+    outs, axes = vmap_flat(program, axis, values, [0] * len(values))
+    return [
+        reshape(to_front(axis, out, at), aval.shape) for out, at in zip(outs, axes, strict=True)
+    ]
+
+
+def combine(program: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
+    """`on_elements`, with results of exactly the types of the first half of the arrays."""
+    avals = [aval_of(a) for a in arrays[: len(arrays) // 2]]
+    outs = on_elements(program, arrays)
     return [convert(o, a.dtype, a.weak_type) for o, a in zip(outs, avals, strict=True)]

@@ -111,7 +111,7 @@ def reduce(
         outs = [_by_monoid(combiner.monoid, arrays[0], inits[0], dims)]
     else:
         outs = reduce_p.bind(*arrays, *inits, jaxpr=combiner.program, dimensions=dims)
-    return tree_unflatten(combiner.tree, list(outs))
+    return tree_unflatten(tree, list(outs))
 
 
 def _weak(operand: Any, init: Any) -> bool:

@@ -188,7 +188,9 @@ def sort_forward(primals: Sequence, tangents: Sequence, dimension: int, **params
     shape = aval_of(primals[0]).shape
     places = iota(_index_dtype(shape[dimension]), shape, dimension)
     *outs, order = sort_p.bind(*primals, places, dimension=dimension, **params)
-    return outs, [t if t is None else take_along(t, order, dimension, unique=True) for t in tangents]
+    return outs, [
+        t if t is None else take_along(t, order, dimension, unique=True) for t in tangents
+    ]
 
 
 def _index_dtype(length: int) -> type:

@@ -1,0 +1,232 @@
+"""Callbacks: let a program call Python while it runs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from funcgrad.base.aval import ShapedArray, shaped
+from funcgrad.base.basis import moveaxis
+from funcgrad.base.dtypes import buffer_dtype
+from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive, abstract_rules, evaluate_rules
+from funcgrad.base.array import ConcreteArray
+from funcgrad.transforms import batching, forward
+from funcgrad.transforms.batching import BatchAxis, to_front
+
+pure_callback_p = Primitive("pure_callback")
+io_callback_p = Primitive("io_callback")
+debug_callback_p = Primitive("debug_callback")
+
+
+@dataclass(frozen=True)
+class CallbackEffect:
+    """An equation with this effect does something outside the program."""
+
+    kind: str
+    ordered: bool
+
+    def __str__(self) -> str:
+        return f"{'ordered ' if self.ordered else ''}{self.kind}"
+
+
+def call_host(
+    callback: Callable, buffers: Sequence[Any], avals: Sequence[ShapedArray]
+) -> list[np.ndarray]:
+    """Call Python on arrays, and check what it returns against what it promised."""
+    args = [ConcreteArray(b, shaped(b.shape, b.dtype)) for b in buffers]
+    outs = callback(*args)
+    if len(outs) != len(avals):
+        raise ValueError(f"a callback promised {len(avals)} results and returned {len(outs)}")
+    results = []
+    for out, aval in zip(outs, avals, strict=True):
+        value = np.asarray(out)
+        if value.shape != aval.shape:
+            raise RuntimeError(
+                f"a callback returned an array of shape {value.shape} where its result_shape_dtypes "
+                f"says {aval.str_short()}"
+            )
+        results.append(value.astype(buffer_dtype(aval.dtype)))
+    return results
+
+
+# pure_callback
+
+
+def pure_abstract(
+    *avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **_: Any
+) -> tuple[tuple, Effects]:
+    return result_avals, NO_EFFECTS
+
+
+def callback_forward(primitive: Primitive, name: str) -> Callable:
+    """Forward rule: callbacks have no derivative, so only tangents that are zero may reach them."""
+
+    def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
+        if any(t is not None for t in tangents):
+            raise ValueError(
+                f"{name} does not support differentiation (no JVP): the derivative of Python code "
+                "is not known. Wrap the call in custom_jvp or custom_vjp, or use stop_gradient on "
+                "its arguments."
+            )
+        outs = primitive.bind(*primals, **params)
+        return outs, [None] * len(outs)
+
+    return rule
+
+
+def batched_avals(
+    avals: Sequence[ShapedArray], size: int
+) -> tuple[ShapedArray, ...]:
+    return tuple(a.update(shape=(size, *a.shape)) for a in avals)
+
+
+def callback_batch(primitive: Primitive) -> Callable:
+    """Batching by `vmap_method`: one call a member, or one call for all of them."""
+
+    def rule(
+        axis: BatchAxis,
+        values: Sequence,
+        axes: Sequence,
+        *,
+        callback: Callable,
+        result_avals: tuple[ShapedArray, ...],
+        vmap_method: str | None,
+        **params: Any,
+    ) -> tuple:
+        results = batched_avals(result_avals, axis.size)
+        if vmap_method is None:
+            raise NotImplementedError(
+                f"{primitive} cannot be vmapped unless it is given vmap_method: 'sequential' (one "
+                "call a member), 'expand_dims' or 'broadcast_all' (one call with a leading axis)."
+            )
+        if vmap_method in ("sequential", "sequential_unrolled"):
+            fronted = [v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True)]
+            batched = tuple(a is not None for a in axes)
+            target = _OneByOne(callback, batched, axis.size)
+        else:
+            target = callback
+            fronted = [_leading(axis, v, a, vmap_method) for v, a in zip(values, axes, strict=True)]
+        outs = primitive.bind(
+            *fronted, callback=target, result_avals=results, vmap_method=vmap_method, **params
+        )
+        return outs, [0] * len(outs)
+
+    return rule
+
+
+def _leading(axis: BatchAxis, value: Any, at: int | None, method: str) -> Any:
+    if method == "legacy_vectorized":
+        return value if at is None else moveaxis(value, at, 0)
+    if at is None and method == "expand_dims":
+        return to_front(BatchAxis(1), value, None)
+    return to_front(axis, value, at)
+
+
+@dataclass(frozen=True)
+class _OneByOne:
+    """A callback for a batch: calls the original for each member and stacks the results."""
+
+    callback: Callable
+    batched: tuple[bool, ...]
+    size: int
+
+    def __call__(self, *args: Any) -> list[Any]:
+        results = [
+            self.callback(
+                *(ConcreteArray(a.buffer[i], shaped(a.shape[1:], a.dtype)) if b else a
+                  for a, b in zip(args, self.batched, strict=True))
+            )
+            for i in range(self.size)
+        ]  # fmt: skip
+        return [np.stack([np.asarray(x) for x in column]) for column in zip(*results, strict=True)]
+
+
+def pure_evaluate(
+    xp: Any,
+    *buffers: Any,
+    callback: Callable,
+    result_avals: tuple[ShapedArray, ...],
+    **_: Any,
+) -> list[np.ndarray]:
+    return call_host(callback, buffers, result_avals)
+
+
+evaluate_rules[pure_callback_p] = pure_evaluate
+abstract_rules[pure_callback_p] = pure_abstract
+forward.rules[pure_callback_p] = callback_forward(pure_callback_p, "Pure callbacks")
+batching.rules[pure_callback_p] = callback_batch(pure_callback_p)
+
+
+# io_callback
+
+
+def io_abstract(
+    *avals: ShapedArray, result_avals: tuple[ShapedArray, ...], ordered: bool, **_: Any
+) -> tuple[tuple, Effects]:
+    return result_avals, frozenset({CallbackEffect("IO", ordered)})
+
+
+def io_batch(
+    axis: BatchAxis, values: Sequence, axes: Sequence, *, ordered: bool, **params: Any
+) -> tuple:
+    if ordered:
+        raise ValueError(
+            "Cannot vmap ordered IO callbacks (`io_callback(..., ordered=True)`): the members of a "
+            "batch have no order. Use lax.map, or ordered=False."
+        )
+    rule = callback_batch(io_callback_p)
+    return rule(axis, values, axes, ordered=ordered, **{**params, "vmap_method": "sequential"})
+
+
+evaluate_rules[io_callback_p] = pure_evaluate
+abstract_rules[io_callback_p] = io_abstract
+forward.rules[io_callback_p] = callback_forward(io_callback_p, "IO callbacks")
+batching.rules[io_callback_p] = io_batch
+
+
+# debug_callback: no results, and it may see primals only
+
+
+def debug_abstract(*avals: ShapedArray, ordered: bool, **_: Any) -> tuple[tuple, Effects]:
+    return (), frozenset({CallbackEffect("Debug", ordered)})
+
+
+def debug_evaluate(xp: Any, *buffers: Any, callback: Callable, **_: Any) -> tuple:
+    call_host(callback, buffers, ())
+    return ()
+
+
+def debug_forward(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
+    debug_callback_p.bind(*primals, **params)
+    return (), ()
+
+
+def debug_batch(
+    axis: BatchAxis, values: Sequence, axes: Sequence, *, callback: Callable, **params: Any
+) -> tuple:
+    """One call for each member, in order."""
+    fronted = [v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True)]
+    target = _EachMember(callback, tuple(a is not None for a in axes), axis.size)
+    debug_callback_p.bind(*fronted, callback=target, **params)
+    return (), ()
+
+
+@dataclass(frozen=True)
+class _EachMember:
+    """A callback without results, called for each member of a batch."""
+
+    callback: Callable
+    batched: tuple[bool, ...]
+    size: int
+
+    def __call__(self, *args: Any) -> tuple:
+        _OneByOne(self.callback, self.batched, self.size)(*args)
+        return ()
+
+
+evaluate_rules[debug_callback_p] = debug_evaluate
+abstract_rules[debug_callback_p] = debug_abstract
+forward.rules[debug_callback_p] = debug_forward
+batching.rules[debug_callback_p] = debug_batch
+

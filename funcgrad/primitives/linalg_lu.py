@@ -1,0 +1,125 @@
+"""LU factorization with row swaps, and linear systems solved by it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.basis import add
+from funcgrad.primitives.linalg_matrix import (
+    INDEX_DTYPES,
+    identity_like,
+    lapack,
+    lower_part,
+    matmul,
+    matrix_primitive,
+    one_by_one,
+    padded,
+    part,
+    put_rows,
+    take_rows,
+    upper_part,
+)
+from funcgrad.primitives.linalg_solve import triangular_solve
+from funcgrad.transforms import forward
+
+
+def lu(x: Any) -> tuple[Any, Any, Any]:
+    """P x = L U with row swaps that bring up the largest pivot.
+
+    Args:
+        x: [..., m, n].
+
+    Returns:
+        L below the diagonal (its own is ones) and U above, in one array [..., m, n]; the row that
+        each row was swapped with, int32 [..., min(m, n)]; the permutation P, int32 [..., m].
+    """
+    return lu_p.bind(x)
+
+
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+    """The permutation of rows that swapping row i with row pivots[i], one by one, leads to.
+
+    Args:
+        pivots: int32 [..., k].
+        permutation_size: how many rows there are, at least k.
+    """
+    return lu_pivots_to_permutation_p.bind1(pivots, permutation_size=permutation_size)
+
+
+def lu_solve(lu: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
+    """X with op(A) X = b from the `lu` of A; op transposes for 1, and conjugates too for 2."""
+    if trans == 0:
+        y = triangular_solve(
+            lu, take_rows(b, permutation), left_side=True, lower=True, unit_diagonal=True
+        )
+        return triangular_solve(lu, y, left_side=True)
+    turned: Any = {"left_side": True, "transpose_a": True, "conjugate_a": trans == 2}
+    y = triangular_solve(lu, b, **turned)
+    z = triangular_solve(lu, y, lower=True, unit_diagonal=True, **turned)
+    return put_rows(z, permutation)
+
+
+def solve(a: Any, b: Any) -> Any:
+    """X with a X = b, by LU."""
+    factors, _, permutation = lu(a)
+    return lu_solve(factors, permutation, b)
+
+
+def lu_result(dtype: Any, x: tuple) -> list:
+    return [(x, dtype), ((min(x),), np.int32), ((x[0],), np.int32)]
+
+
+def lu_evaluate(xp: Any, outs: Sequence[ShapedArray], x: Any) -> Sequence:
+    if not x.size:
+        pivots = xp.zeros(outs[1].shape, np.int32)
+        return [x, pivots, *pivots_evaluate(xp, outs[2:], pivots, x.shape[-2])]
+    getrf = lapack("getrf", x.dtype)
+    factors, pivots = one_by_one(xp, outs[:2], x.shape[:-2], lambda x: getrf(x)[:2], x)
+    return [factors, pivots, *pivots_evaluate(xp, outs[2:], pivots, x.shape[-2])]
+
+
+def pivots_evaluate(
+    xp: Any, outs: Sequence[ShapedArray], pivots: Any, permutation_size: int
+) -> Sequence:
+    order = xp.broadcast_to(xp.arange(permutation_size, dtype=np.int32), outs[0].shape).copy()
+    for i in range(pivots.shape[-1]):
+        other = pivots[..., i : i + 1]
+        mine = order[..., i : i + 1].copy()
+        order[..., i : i + 1] = xp.take_along_axis(order, other, -1)
+        xp.put_along_axis(order, other, mine, -1)
+    return [order]
+
+
+def pivots_result(dtype: Any, pivots: tuple, permutation_size: int) -> list:
+    if permutation_size < pivots[0]:
+        raise ValueError(
+            f"lu_pivots_to_permutation: {pivots[0]} swaps need a permutation_size of at least "
+            f"that, got {permutation_size}"
+        )
+    return [((permutation_size,), dtype)]
+
+
+def lu_forward(primals: Sequence, tangents: Sequence) -> tuple:
+    """L' = L lower(L^-1 P A' U^-1) and U' = upper(...) U, for L and U filled up to squares."""
+    factors, pivots, permutation = lu_p.bind(*primals)
+    m, n = aval_of(factors).shape[-2:]
+    k, every = min(m, n), slice(None)
+    left = padded(lower_part(part(factors, every, slice(k)), -1), 0, m - k)
+    left = add(left, identity_like(left))
+    right = padded(upper_part(part(factors, slice(k), every)), n - k, 0)
+    right = add(right, lower_part(identity_like(right), -k)) if k < n else right
+    moved = take_rows(tangents[0], permutation)
+    inner = triangular_solve(left, moved, left_side=True, lower=True, unit_diagonal=True)
+    inner = triangular_solve(right, inner)
+    tangent = add(matmul(left, lower_part(inner, -1)), matmul(upper_part(inner), right))
+    return (factors, pivots, permutation), (tangent, None, None)
+
+
+lu_p = matrix_primitive("lu", (2,), lu_result, lu_evaluate)
+forward.rules[lu_p] = lu_forward
+lu_pivots_to_permutation_p = matrix_primitive(
+    "lu_pivots_to_permutation", (1,), pivots_result, pivots_evaluate, INDEX_DTYPES
+)
+forward.zero_derivative(lu_pivots_to_permutation_p)

@@ -1,0 +1,231 @@
+"""The element that each window selects: read at its place (gather), or added to there (scatter).
+
+They are what derivatives of a windowed maximum or minimum consist of, and each other's transpose.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.base import dtypes
+from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.basis import (
+    pad,
+    slice_array,
+)
+from funcgrad.base.trace import (
+    Primitive,
+    abstract_rules,
+    evaluate_rules,
+    pure,
+    single,
+)
+from funcgrad.primitives.combiner import identity_of
+from funcgrad.primitives.compare import ge_p, le_p
+from funcgrad.primitives.elementwise import max_p, min_p
+from funcgrad.primitives.sliding import (
+    Window,
+    base_buffer,
+    check_window,
+    slide,
+    take_from_buffer,
+)
+from funcgrad.primitives.structural import pad_evaluate
+from funcgrad.transforms import backward, batching, forward
+
+select_and_gather_add_p = Primitive("select_and_gather_add")
+select_and_scatter_add_p = Primitive("select_and_scatter_add")
+
+# Which extremum a comparison selects; its identity is what padding holds.
+EXTREMA = {ge_p: max_p, le_p: min_p}
+ORDERS = {ge_p: "greater_equal", le_p: "less_equal"}
+
+
+def select_and_gather_add(
+    tangents: Any, operand: Any, select_prim: Primitive, window: Window
+) -> Any:
+    """The tangent at the first extremum of each window of the operand; 0 where all is padding."""
+    return select_and_gather_add_p.bind1(
+        tangents, operand, select_prim=select_prim, **window._asdict()
+    )
+
+
+def select_and_scatter_add(
+    source: Any, operand: Any, select_prim: Primitive, window: Window
+) -> Any:
+    """Zeros like the operand, each window's element of `source` added at its first extremum."""
+    params: dict[str, Any] = {
+        "window_dimensions": window.window_dimensions,
+        "window_strides": window.window_strides,
+        "padding": window.padding,
+    }
+    if any(d != 1 for d in window.window_dilation):
+        params["window_dilation"] = window.window_dilation
+    return select_and_scatter_add_p.bind1(source, operand, select_prim=select_prim, **params)
+
+
+def undilated(
+    window_dimensions: Any, window_strides: Any, padding: Any, window_dilation: Any = None
+) -> Window:
+    """The window of the params of the scattering primitives."""
+    ones = (1,) * len(window_dimensions)
+    return Window(window_dimensions, window_strides, padding, ones, window_dilation or ones)
+
+
+# select_and_gather_add
+
+
+def gather_abstract(
+    tangents: ShapedArray, operand: ShapedArray, select_prim: Primitive, **params: Any
+) -> ShapedArray:
+    window = Window(**params)
+    if tangents.shape != operand.shape:
+        raise TypeError(
+            f"select_and_gather_add: tangents and operand must have one shape, got "
+            f"{tangents.str_short()} and {operand.str_short()}."
+        )
+    check_window("select_and_gather_add", operand.shape, window)
+    return tangents.update(shape=window.out_shape(operand.shape))
+
+
+def first_extremum(
+    xp: Any, keys: Any, values: Any, select_prim: Primitive, window: Window
+) -> tuple[Any, Any]:
+    """The first extremum of each window, and the value that goes with it."""
+    order = getattr(xp, ORDERS[select_prim])
+
+    def better(left: list[Any], right: list[Any]) -> list[Any]:
+        keep = order(left[0], right[0])
+        return [xp.where(keep, a, b) for a, b in zip(left, right, strict=True)]
+
+    key, value = slide([keys, values], window, better, take_from_buffer)
+    return key, value
+
+
+def gather_evaluate(
+    xp: Any, tangents: Any, operand: Any, select_prim: Primitive, **params: Any
+) -> Any:
+    window = Window(**params)
+    shape = window.out_shape(operand.shape)
+    if 0 in shape:
+        return xp.zeros(shape, tangents.dtype)
+    identity = identity_of(EXTREMA[select_prim], operand.dtype)
+    keys = base_buffer(xp, operand, window, identity)
+    values = base_buffer(xp, tangents, window, 0)
+    key, value = first_extremum(xp, keys, values, select_prim, window)
+    # Every window starts from the identity, whose tangent is 0.
+    start = getattr(xp, ORDERS[select_prim])(identity, key)
+    return xp.where(start, tangents.dtype.type(0), value)
+
+
+def gather_backward(
+    cts: Sequence, tangents: Any, operand: Any, select_prim: Primitive, **params: Any
+) -> list[Any]:
+    window = Window(**params)
+    holes = window.base_dilation
+    shape = aval_of(operand).shape
+    if any(d != 1 for d in holes):
+        identity = identity_of(EXTREMA[select_prim], aval_of(operand).dtype)
+        operand = pad(operand, identity, [(0, 0, d - 1) for d in holes])
+        window = window._replace(base_dilation=(1,) * len(holes))
+    out = select_and_scatter_add(cts[0], operand, select_prim, window)
+    if any(d != 1 for d in holes):
+        out = slice_array(out, [0] * len(shape), aval_of(out).shape, holes)
+    return [out, None]
+
+
+def selecting_forward(primitive: Primitive) -> Callable:
+    """Linear in the first operand; the place that is selected does not move."""
+
+    def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
+        out = primitive.bind1(*primals, **params)
+        if tangents[0] is None:
+            return (out,), (None,)
+        return (out,), (primitive.bind1(tangents[0], primals[1], **params),)
+
+    return rule
+
+
+def gather_batch(
+    axis: Any, values: Sequence, axes: Sequence, select_prim: Primitive, **params: Any
+) -> tuple:
+    moved = [batching.to_front(axis, v, a) for v, a in zip(values, axes, strict=True)]
+    window = Window(**params).with_axis(0)
+    return (select_and_gather_add(moved[0], moved[1], select_prim, window),), (0,)
+
+
+evaluate_rules[select_and_gather_add_p] = single(gather_evaluate)
+abstract_rules[select_and_gather_add_p] = pure(gather_abstract)
+forward.rules[select_and_gather_add_p] = selecting_forward(select_and_gather_add_p)
+backward.rules[select_and_gather_add_p] = gather_backward
+batching.rules[select_and_gather_add_p] = gather_batch
+
+
+# select_and_scatter_add
+
+
+def scatter_add_abstract(
+    source: ShapedArray, operand: ShapedArray, select_prim: Primitive, **params: Any
+) -> ShapedArray:
+    check_source("select_and_scatter_add", source, operand, undilated(**params))
+    return source.update(shape=operand.shape)
+
+
+def check_source(name: str, source: ShapedArray, operand: ShapedArray, window: Window) -> None:
+    check_window(name, operand.shape, window)
+    expected = window.out_shape(operand.shape)
+    if source.shape != expected:
+        raise TypeError(
+            f"{name}: source must have an element for each window, shape {expected} for the "
+            f"operand {operand.str_short()} and {window}; got {source.str_short()}."
+        )
+
+
+def scatter_add_evaluate(
+    xp: Any, source: Any, operand: Any, select_prim: Primitive, **params: Any
+) -> Any:
+    window = undilated(**params)
+    if 0 in source.shape or 0 in operand.shape:
+        return xp.zeros(operand.shape, source.dtype)
+    identity = identity_of(EXTREMA[select_prim], operand.dtype)
+    keys = base_buffer(xp, operand, window, identity)
+    places = xp.arange(keys.size).reshape(keys.shape)
+    _, chosen = first_extremum(xp, keys, places, select_prim, window)
+    sums = _sums_at(xp, chosen.reshape(-1), source.reshape(-1), keys.size)
+    out = sums.astype(source.dtype, copy=False).reshape(keys.shape)
+    undo = [(-low, -high, 0) for low, high in window.padding]
+    return pad_evaluate(xp, out, 0, undo) if any(map(any, undo)) else out
+
+
+def _sums_at(xp: Any, places: Any, values: Any, size: int) -> Any:
+    """For each place below `size`, the sum of the values that go there."""
+    if values.dtype.kind == "c":
+        parts = [xp.bincount(places, part, size) for part in (values.real, values.imag)]
+        return parts[0] + 1j * parts[1]
+    if dtypes.issubdtype(values.dtype, np.floating):
+        return xp.bincount(places, values.astype(np.float64), size)
+    out = xp.zeros(size, values.dtype)
+    (xp.bitwise_or if values.dtype == np.bool_ else xp.add).at(out, places, values)
+    return out
+
+
+def scatter_add_backward(
+    cts: Sequence, source: Any, operand: Any, select_prim: Primitive, **params: Any
+) -> list[Any]:
+    return [select_and_gather_add(cts[0], operand, select_prim, undilated(**params)), None]
+
+
+def scatter_add_batch(
+    axis: Any, values: Sequence, axes: Sequence, select_prim: Primitive, **params: Any
+) -> tuple:
+    moved = [batching.to_front(axis, v, a) for v, a in zip(values, axes, strict=True)]
+    window = undilated(**params).with_axis(0)
+    return (select_and_scatter_add(moved[0], moved[1], select_prim, window),), (0,)
+
+
+evaluate_rules[select_and_scatter_add_p] = single(scatter_add_evaluate)
+abstract_rules[select_and_scatter_add_p] = pure(scatter_add_abstract)
+forward.rules[select_and_scatter_add_p] = selecting_forward(select_and_scatter_add_p)
+backward.rules[select_and_scatter_add_p] = scatter_add_backward
+batching.rules[select_and_scatter_add_p] = scatter_add_batch

@@ -1,0 +1,87 @@
+"""What the samplers ask of their arguments: a dtype of the right kind, shapes that go together."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from funcgrad.api.jit import jit
+from funcgrad.base import dtypes
+from funcgrad.base.array import ConcreteArray
+from funcgrad.base.aval import aval_of
+from funcgrad.base.backend import Device
+from funcgrad.base.basis import convert, reshape
+from funcgrad.base.errors import TypePromotionError
+from funcgrad.base.placement import Sharding
+from funcgrad.base.shapes import Shape, broadcast_shapes, canonical_shape
+
+# A sampler that is compiled for each shape and dtype.
+sampler = partial(jit, static_argnames=("shape", "dtype"))
+
+
+def float_dtype(name: str, dtype: Any, or_complex: bool = False) -> np.dtype:
+    """The float dtype that `name` was asked for, the default one for None; else ValueError."""
+    found = dtypes.check_user_dtype(float if dtype is None else dtype, name)
+    if not dtypes.issubdtype(found, np.inexact if or_complex else np.floating):
+        kind = "float or complex" if or_complex else "float"
+        raise ValueError(f"dtype argument to `{name}` must be a {kind} dtype, got {found}")
+    return found
+
+
+def int_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) -> np.dtype:
+    """The integer dtype that `name` was asked for, the default one for None; else `error`."""
+    found = dtypes.check_user_dtype(int if dtype is None else dtype, name)
+    if not dtypes.issubdtype(found, np.integer):
+        raise error(f"dtype argument to `{name}` must be an integer dtype, got {found}")
+    return found
+
+
+def common_shape(name: str, shape: Any, **params: Any) -> Shape:
+    """`shape`, or for None what the parameters broadcast to.
+
+    Raises:
+        ValueError: the parameters do not broadcast to it.
+    """
+    shapes = {k: aval_of(v).shape for k, v in params.items()}
+    listed = ", ".join(f"{k} {s}" for k, s in shapes.items())
+    try:
+        if shape is None:
+            return broadcast_shapes(*shapes.values())
+        shape = canonical_shape(shape)
+        fits = broadcast_shapes(shape, *shapes.values()) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        asked = "each other" if shape is None else f"the shape {shape} asked for"
+        raise ValueError(f"{name}: parameters of these shapes do not broadcast to {asked}: {listed}")
+    return shape
+
+
+def check_safe_to_cast(name: str, dtype: Any, **params: Any) -> None:
+    """Raise TypePromotionError where a parameter is of a wider dtype than the result."""
+    for param, value in params.items():
+        given = dtypes.dtype_of(value)
+        if given != dtype and dtypes.result_type(value, dtype) != dtype:
+            raise TypePromotionError(
+                f"{name}: the parameter {param} of dtype {given} does not fit the dtype {dtype} of "
+                "the result. Cast it with astype, or ask for a wider dtype."
+            )
+
+
+def spread(x: Any, dtype: Any, shape: Shape) -> Any:
+    """A parameter in the sampler's dtype, with leading axes up to the rank of `shape`."""
+    x = convert(x, dtype)
+    own = aval_of(x).shape
+    return reshape(x, (1,) * (len(shape) - len(own)) + own)
+
+
+def placed(x: Any, out_sharding: Any) -> Any:
+    """x on the devices asked for; under a transformation placement is left to the caller."""
+    if out_sharding is None:
+        return x
+    if not isinstance(out_sharding, Sharding | Device):
+        raise TypeError(
+            f"out_sharding is a Sharding, a Device or None, got {out_sharding!r:.60} of type "
+            f"{type(out_sharding).__name__}"
+        )
+    return x.to_device(out_sharding) if isinstance(x, ConcreteArray) else x
