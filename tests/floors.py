@@ -45,18 +45,19 @@ ORDERS: dict[str, tuple[str, ...]] = {
     for folder, names in {
         "base": """config source errors events axes memo dtypes keypaths treenodes treekinds
             treediff treeproto treedef treeflatten treeprefix treeregister tree aval shapes
-            backend placement methods array trace basis""",
-        "ir": "jaxpr evaluate check show",
+            backend placement methods typing array trace basis""",
+        "ir": "jaxpr evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize",
         "compiler": """lowering loops passes fuse buffers schedule reference llvm cuda libraries
             executable disk pipeline""",
         "compiler.passes": "inline fold simplify cse dce loops",
         "compiler.llvm": "target emit math gemm conv pool",
-        "primitives": """structural cast compare elementwise reduction precision matrix_product
+        "primitives": """nary structural cast compare elementwise reduction precision matrix_product
             contraction combiner folding indexing gathering scattering scatter_derivatives
             slicing sliding selecting select_scatter window convolution sorting cumulative bits
-            call custom branch loop special fft linalg collective host""",
-        "api": "grad derivatives vmap jit inspect custom control",
+            call remat custom branch loop special fft linalg collective mapped host""",
+        "api": """flat grad vmap derivatives stages jit inspect custom checkpoint callbacks collectives
+            control devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",
     }.items()
 }

@@ -6,7 +6,6 @@ from functools import partial
 from string import Formatter
 from typing import Any
 
-
 from funcgrad.api.flat import as_value, check_arguments
 from funcgrad.base.aval import shaped
 from funcgrad.base.dtypes import canonicalize_dtype
@@ -204,5 +203,3 @@ class _Any:
 
     def __getitem__(self, index: Any) -> "_Any":
         return self
-
-

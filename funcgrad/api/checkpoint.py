@@ -51,9 +51,9 @@ def checkpoint(
         def with_statics(*given: Any, **named: Any) -> Any:
             rest = iter(given)
             full = [a if i in positions else next(rest) for i, a in enumerate(args)]
-            return fun(*full, **named)
+            return fun(*full, **named)  # type: ignore[call-arg]
 
-        target = wraps(fun)(with_statics) if positions else fun
+        target: Callable = wraps(fun)(with_statics) if positions else fun
         staged = stage_call(target, dynamic, kwargs, "checkpoint")
         leaves = [as_value(x) for x in tree_leaves((dynamic, kwargs))]
         outs = remat_p.bind(
@@ -75,7 +75,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
     return tree_map(lambda leaf: name_p.bind1(as_value(leaf), name=name), x)
 
 
-class checkpoint_policies:  # noqa: N801  (JAX's name for this collection)
+class checkpoint_policies:
     """Policies for `checkpoint`: which intermediate results may be stored."""
 
     @staticmethod
@@ -146,5 +146,3 @@ class _Named:
 
     def __hash__(self) -> int:
         return hash((self.names, self.inside))
-
-

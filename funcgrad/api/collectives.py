@@ -101,7 +101,9 @@ def pmean(x: Any, axis_name: AxisNames, *, axis_index_groups: Any = None) -> Any
 
     def one(leaf: Any) -> Any:
         total = psum(leaf, axis_name, axis_index_groups=axis_index_groups)
-        return total / size if not isinstance(total, Array) else total / scalar_like(size, total * 1.0)
+        return (
+            total / size if not isinstance(total, Array) else total / scalar_like(size, total * 1.0)
+        )
 
     return tree_map(one, x)
 
@@ -267,5 +269,3 @@ def pswapaxes(x: Any, axis_name: AxisName, axis: int, *, axis_index_groups: Any 
 def pbroadcast(x: Any, axis_name: AxisName, source: int) -> Any:
     """The value of one member, for every member."""
     return tree_map(lambda leaf: all_gather(leaf, axis_name)[source], x)
-
-

@@ -349,7 +349,9 @@ def _stable_carry(
         outs = _carry_outputs(name, f, staged, carry_tree, pair)
         joins = [_join(a, o) if a.weak_type else None for a, o in zip(avals, outs, strict=True)]
         promoted = [
-            convert(x, o.dtype, o.weak_type) if j is not None and a != o and a.shape == o.shape else x
+            convert(x, o.dtype, o.weak_type)
+            if j is not None and a != o and a.shape == o.shape
+            else x
             for x, a, o, j in zip(init, avals, outs, joins, strict=True)
         ]
         if all(p is x for p, x in zip(promoted, init, strict=True)):
@@ -495,7 +497,10 @@ def fori_loop(
             )
     start, stop = _concrete_bound(lower), _concrete_bound(upper)
     dtype, _ = dtypes.promote2(
-        aval_of(lower).dtype, aval_of(lower).weak_type, aval_of(upper).dtype, aval_of(upper).weak_type
+        aval_of(lower).dtype,
+        aval_of(lower).weak_type,
+        aval_of(upper).dtype,
+        aval_of(upper).weak_type,
     )
     if start is not None and stop is not None:
         first = convert(as_value(start), dtype, aval_of(lower).weak_type)
@@ -510,7 +515,9 @@ def fori_loop(
         return result
     low, high = convert(as_value(lower), dtype), convert(as_value(upper), dtype)
     _, _, result = while_loop(
-        lambda s: s[0] < s[1], lambda s: (s[0] + 1, s[1], body_fun(s[0], s[2])), (low, high, init_val)
+        lambda s: s[0] < s[1],
+        lambda s: (s[0] + 1, s[1], body_fun(s[0], s[2])),
+        (low, high, init_val),
     )
     return result
 
@@ -629,7 +636,9 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     ndim = len(even.aval.shape)
 
     def spread(x: Any, low: int, high: int) -> Any:
-        return pad(x, scalar_like(0, x), [(low, high, 1) if i == axis else (0, 0, 0) for i in range(ndim)])
+        return pad(
+            x, scalar_like(0, x), [(low, high, 1) if i == axis else (0, 0, 0) for i in range(ndim)]
+        )
 
     total = n_even + n_odd
     placed_even = spread(even, 0, total - (2 * n_even - 1))
@@ -637,4 +646,3 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     if aval_of(even).dtype == np.bool_:
         return placed_even | placed_odd
     return placed_even + placed_odd
-

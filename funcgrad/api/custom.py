@@ -130,7 +130,7 @@ def _parameter_names(fun: Callable) -> list[str]:
         return []
 
 
-class custom_jvp(_CustomFunction[R]):  # noqa: N801  (JAX's name, used as a decorator)
+class custom_jvp(_CustomFunction[R]):
     """A function with a forward-mode derivative rule of its own.
 
     Use as a decorator, then give the rule with `defjvp`; reverse mode follows by transposition, so
@@ -228,9 +228,7 @@ class custom_jvp(_CustomFunction[R]):  # noqa: N801  (JAX's name, used as a deco
                 f"structures, got {out_tree} and {tangent_tree}"
             )
         outs = [as_value(o) for o in outs]
-        checked = [
-            self._check_tangent(name, o, t) for o, t in zip(outs, out_tangents, strict=True)
-        ]
+        checked = [self._check_tangent(name, o, t) for o, t in zip(outs, out_tangents, strict=True)]
         return outs, checked, out_tree
 
     def _check_tangent(self, name: str, out: Any, tangent: Any) -> Any:
@@ -248,7 +246,7 @@ class custom_jvp(_CustomFunction[R]):  # noqa: N801  (JAX's name, used as a deco
         return zeros_like_aval(expected) if got_dtype == float0 else tangent
 
 
-class custom_vjp(_CustomFunction[R]):  # noqa: N801
+class custom_vjp(_CustomFunction[R]):
     """A function with a reverse-mode derivative rule of its own.
 
     Give the rule as two functions with `defvjp(fwd, bwd)`: `fwd(*args) -> (output, residuals)` and
@@ -393,7 +391,9 @@ def ct_leaves(name: str, index: int, part: PyTreeDef, value: Any) -> list[Any]:
         subtrees = part.flatten_up_to(value)
     except (ValueError, TypeError):
         subtrees = None
-    if subtrees is not None and all(s is None or not tree_structure(s).num_nodes > 1 for s in subtrees):
+    if subtrees is not None and all(
+        s is None or not tree_structure(s).num_nodes > 1 for s in subtrees
+    ):
         return subtrees
     raise TypeError(
         f"the {name} must return cotangents with the structure of the arguments: for argument "
@@ -513,4 +513,3 @@ class _Opaque:
 
     def __init__(self, value: Callable):
         self.value = value
-

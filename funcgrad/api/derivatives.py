@@ -20,6 +20,7 @@ from funcgrad.api.vmap import vmap
 from funcgrad.base.aval import ShapedArray, aval_of, dtype_name, tangent_aval, weak_like
 from funcgrad.base.basis import convert, eq, iota, reshape
 from funcgrad.base.dtypes import float0, issubdtype
+from funcgrad.base.keypaths import keystr
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import (
     PyTreeDef,
@@ -28,7 +29,6 @@ from funcgrad.base.tree import (
     tree_map,
     tree_unflatten,
 )
-from funcgrad.base.keypaths import keystr
 from funcgrad.transforms.backward import Linear, backward_pass
 from funcgrad.transforms.forward import instantiate_zeros
 from funcgrad.transforms.forward import jvp as jvp_flat
@@ -149,7 +149,9 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
         raise NotImplementedError("reduce_axes is not supported: sum the cotangents with psum")
     leaves, in_tree = tree_flatten((primals, {}))
     avals = [
-        ShapedArray(x.shape, x.dtype) if not hasattr(x, "aval") and hasattr(x, "dtype") else aval_of(x)
+        ShapedArray(x.shape, x.dtype)
+        if not hasattr(x, "aval") and hasattr(x, "dtype")
+        else aval_of(x)
         for x in leaves
     ]
     for aval in avals:

@@ -101,14 +101,14 @@ def value_and_grad(
             full = list(args)
             for position, value in zip(positions, given, strict=True):
                 full[position] = value
-            out = fun(*full, **kwargs)
+            out = fun(*full, **kwargs)  # type: ignore[call-arg]
             check_grad_output(fun, out, holomorphic, has_aux)
             return out
 
         flat = FlatFunction(chosen_only, in_tree, has_aux)
         (out,), linear = linearize_flat(flat, leaves)
         grads = instantiate_all(linear, linear.pull([one_like(out)]))
-        value = (out, flat.aux) if has_aux else out
+        value: Any = (out, flat.aux) if has_aux else out
         chosen_grads, _ = tree_unflatten(in_tree, grads)
         return value, (chosen_grads[0] if isinstance(argnums, int) else chosen_grads)
 
@@ -188,8 +188,7 @@ def match_cotangent(name: str, ct: Any, expected: ShapedArray) -> Any:
 def instantiate_all(linear: LinearProgram, cts: Sequence[Any]) -> list[Any]:
     """Cotangents of the inputs, with zeros for None."""
     return [
-        zeros_like_aval(a) if ct is None else ct
-        for ct, a in zip(cts, linear.in_avals, strict=True)
+        zeros_like_aval(a) if ct is None else ct for ct, a in zip(cts, linear.in_avals, strict=True)
     ]
 
 
@@ -292,4 +291,3 @@ def check_grad_output(fun: Callable, out: Any, holomorphic: bool, has_aux: bool)
             f"grad requires real-valued outputs (a sub-dtype of floating), but {name} returned "
             f"{aval.dtype}. Remove the cast to integers, or use vjp."
         )
-

@@ -1,14 +1,16 @@
 """Looking at what a function does without running it: make_jaxpr and eval_shape."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import Any
 
 from funcgrad.api.flat import FlatFunction
 from funcgrad.api.jit import JitFunction, described_aval, jit
 from funcgrad.api.stages import struct_of
+from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.axes import Axis, bind_axis
+from funcgrad.base.trace import EVALUATION, running
 from funcgrad.base.tree import tree_flatten, tree_unflatten
 from funcgrad.transforms.staging import stage
 
@@ -50,3 +52,32 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     jaxpr, _ = stage(flat, [described_aval(x) for x in leaves])
     assert flat.out_tree is not None
     return tree_unflatten(flat.out_tree, [struct_of(a) for a in jaxpr.out_avals])
+
+
+def typeof(x: Any) -> ShapedArray:
+    """The type of an array or number: shape, dtype and whether the dtype is weak."""
+    return aval_of(x)
+
+
+def ensure_compile_time_eval() -> contextlib.AbstractContextManager:
+    """Within this block, operations on known values are computed while tracing, not recorded."""
+    return running(EVALUATION)
+
+
+def named_call(fun: Callable, *, name: str | None = None) -> Callable:
+    """The function as a call with a name of its own in jaxprs."""
+
+    @wraps(fun)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return fun(*args, **kwargs)
+
+    called.__name__ = name or called.__name__
+    return jit(called)
+
+
+@contextlib.contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """Name a part of a program, for profiles."""
+    if not isinstance(name, str):
+        raise TypeError(f"named_scope expects a string, got {name!r:.60}")
+    yield

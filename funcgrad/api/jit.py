@@ -166,7 +166,8 @@ class JitFunction(Generic[P, R]):
                 sharding = common_sharding(jit_p, values)
                 outs = compiled(program)(*[v.buffer for v in values])
                 return [
-                    ConcreteArray(o, a, sharding) for o, a in zip(outs, entry.out_avals, strict=True)
+                    ConcreteArray(o, a, sharding)
+                    for o, a in zip(outs, entry.out_avals, strict=True)
                 ]
         return jit_p.bind(
             *entry.staged.operands, *values, jaxpr=program, name=function_name(self._fun)
@@ -177,8 +178,12 @@ class JitFunction(Generic[P, R]):
         counts = [len(tree_leaves(a)) for a in args]
         spans = [range(sum(counts[:i]), sum(counts[: i + 1])) for i in range(len(args))]
         offset = sum(counts)
-        names = list(inspect.signature(self._fun).parameters) if self._options.donate_argnames else []
-        chosen = {i % len(args) for i in self._options.donate_argnums if -len(args) <= i < len(args)}
+        names = (
+            list(inspect.signature(self._fun).parameters) if self._options.donate_argnames else []
+        )
+        chosen = {
+            i % len(args) for i in self._options.donate_argnums if -len(args) <= i < len(args)
+        }
         chosen |= {i for i, n in enumerate(names) if n in self._options.donate_argnames}
         positions = [k for i in chosen if i < len(spans) for k in spans[i]]
         for name in sorted(kwargs):

@@ -196,4 +196,3 @@ class MemoryAnalysis:
 
 def total_bytes(avals: Sequence[ShapedArray]) -> int:
     return sum(a.size * itemsize_bits(a.dtype) // 8 for a in avals)
-

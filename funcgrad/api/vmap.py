@@ -6,11 +6,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from funcgrad.api.flat import FlatFunction, argument_names, as_value, check_arguments
 from funcgrad.base.aval import aval_of
+from funcgrad.base.axes import AxisName
 from funcgrad.base.basis import expand, moveaxis
 from funcgrad.base.shapes import concrete_int
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import flatten_axes, tree_flatten, tree_leaves, tree_unflatten
-from funcgrad.base.axes import AxisName
 from funcgrad.transforms.batching import BatchAxis, vmap_flat
 
 P = ParamSpec("P")
@@ -55,7 +55,7 @@ def vmap(
         check_arguments("vmap", fun, args, kwargs)
         leaves, in_tree = tree_flatten((args, kwargs))
         axes = argument_axes("vmap", fun, in_tree, in_axes, args, kwargs)
-        names = lambda: argument_names(fun, args, kwargs)  # noqa: E731
+        names = lambda: argument_names(fun, args, kwargs)
         values = [as_value(x) for x in leaves]
         axes = [
             canonical_in_axis("vmap", v, a, names, i)
@@ -193,4 +193,3 @@ def place_axis(
         )
     axis = wanted % ndim
     return expand(out, axis, size) if at is None else moveaxis(out, at, axis)
-

@@ -100,7 +100,7 @@ class ConcreteArray(Array):
         return self.__array__().tobytes(order)  # type: ignore[arg-type]
 
     def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self.__array__())
+        return memoryview(self.__array__())  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator:
         if not self.aval.shape:
@@ -130,7 +130,9 @@ class ConcreteArray(Array):
         return repr(self) if isinstance(self.aval.dtype, dtypes.KeyType) else str(self.__array__())
 
     def __format__(self, spec: str) -> str:
-        return format(self.__array__()[()], spec) if not self.aval.shape else format(str(self), spec)
+        return (
+            format(self.__array__()[()], spec) if not self.aval.shape else format(str(self), spec)
+        )
 
     # copies, pickles, other libraries
     def __copy__(self) -> "ConcreteArray":

@@ -67,7 +67,7 @@ def namespace(buffer: Buffer) -> Any:
 
 def cupy() -> Any:
     """The CuPy module; importing it is left to the first use."""
-    import cupy
+    import cupy  # pyright: ignore[reportMissingImports]
 
     return cupy
 

@@ -183,4 +183,3 @@ def expand(x: Any, axis: int, size: int = 1) -> Any:
 
 def _dtype(dtype: Any) -> Any:
     return dtype if isinstance(dtype, dtypes.KeyType) else np.dtype(dtype)
-

@@ -21,7 +21,7 @@ class Cache(dict):
         self.limit = limit
         _caches.add(self)
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __setitem__(self, key: Hashable, value: Any) -> None:
         if len(self) >= self.limit:

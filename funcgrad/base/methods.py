@@ -1,7 +1,7 @@
 """Array: the operators and methods that every array has, concrete or traced.
 
-Each calls a slot that `funcgrad.numpy` fills. The base cannot import `funcgrad.numpy`, which stands on top of it; so every method looks its
-function up in `slots` when it is called.
+The base cannot import `funcgrad.numpy`, which stands on top of it and fills `slots`; so every
+method looks its function up there when it is called.
 """
 
 from collections.abc import Callable

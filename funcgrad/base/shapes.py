@@ -45,7 +45,7 @@ def concrete_int(value: Any, name: str) -> int:
 
 def canonical_shape(shape: Any, name: str = "shape") -> Shape:
     """`shape` (an int or a sequence of ints) as a tuple of non-negative ints."""
-    if hasattr(shape, "ndim") and shape.ndim == 0 or isinstance(shape, int):
+    if (hasattr(shape, "ndim") and shape.ndim == 0) or isinstance(shape, int):
         shape = (shape,)
     try:
         dims = tuple(shape)

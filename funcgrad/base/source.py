@@ -51,6 +51,9 @@ class Remembered(NamedTuple):
         return f"{self.where}: {self.text}" if self.text else self.where
 
 
+Place = Source | Remembered
+
+
 def _ours(filename: str) -> bool:
     known = _is_ours.get(filename)
     if known is None:
@@ -82,6 +85,6 @@ def function_place(f: object) -> str:
     """`name at file:line` of a Python function, its name alone for other callables."""
     name = function_name(f)
     while hasattr(f, "__wrapped__"):
-        f = f.__wrapped__
+        f = f.__wrapped__  # type: ignore[attr-defined]
     code = getattr(getattr(f, "func", f), "__code__", None)
     return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code else name

@@ -122,12 +122,12 @@ def mark_source(error: BaseException) -> None:
 
 
 # Set while a program is replayed: the line that its equation was first written at.
-inherited_source: contextvars.ContextVar[source.Source | None] = contextvars.ContextVar(
+inherited_source: contextvars.ContextVar[source.Place | None] = contextvars.ContextVar(
     "inherited_source", default=None
 )
 
 
-def current_source() -> source.Source | None:
+def current_source() -> source.Place | None:
     return inherited_source.get() or source.user_source()
 
 

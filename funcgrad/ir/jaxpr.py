@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.memo import context_key
-from funcgrad.base.source import Remembered, Source
+from funcgrad.base.source import Place
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive
 
 
@@ -72,7 +72,7 @@ class Eqn(NamedTuple):
     primitive: Primitive
     params: dict[str, Any]
     effects: Effects
-    source: Source | Remembered | None
+    source: Place | None
 
     def replace(self, **changes: Any) -> "Eqn":
         return self._replace(**changes)

@@ -44,7 +44,9 @@ class _Printer:
         arguments = " ".join(map(self.typed, jaxpr.invars))
         head = f"{{ lambda {constants}; {arguments}. let".replace("{ lambda ;", "{ lambda ;")
         lines = [self.equation(e) for e in jaxpr.eqns]
-        results = ", ".join(map(self.atom, jaxpr.outvars)) + ("," if len(jaxpr.outvars) == 1 else "")
+        results = ", ".join(map(self.atom, jaxpr.outvars)) + (
+            "," if len(jaxpr.outvars) == 1 else ""
+        )
         tail = f"in ({results}) }}"
         short = f"{head} {'; '.join(lines)} {tail}"
         if len(lines) <= 1 and "\n" not in short and len(short) <= WIDTH:
@@ -53,7 +55,9 @@ class _Printer:
         return f"{head}\n{body}\n  {tail}"
 
     def equation(self, eqn: Eqn) -> str:
-        left = " ".join(self.typed(v) if not isinstance(v, DropVar) else f"_:{_short(v)}" for v in eqn.outvars)
+        left = " ".join(
+            self.typed(v) if not isinstance(v, DropVar) else f"_:{_short(v)}" for v in eqn.outvars
+        )
         right = " ".join(map(self.atom, eqn.invars))
         params = [f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in _hidden]
         flat = f"[{' '.join(params)}]" if params else ""

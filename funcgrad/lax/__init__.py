@@ -2,6 +2,133 @@
 
 # ruff: noqa: F401
 
+# structural
+from funcgrad.lax._structural import (
+    broadcast,
+    broadcast_in_dim,
+    broadcast_shapes,
+    broadcasted_iota,
+    collapse,
+    concatenate,
+    convert_element_type,
+    expand_dims,
+    full,
+    full_like,
+    iota,
+    optimization_barrier,
+    pad,
+    reshape,
+    round,
+    slice,
+    squeeze,
+    stop_gradient,
+    transpose,
+    zeros_like_array,
+)
+from funcgrad.base.basis import add, eq, mul, neg, select_n
+from funcgrad.primitives.cast import bitcast_convert_type, reduce_precision
+from funcgrad.primitives.structural import rev
+
+# comparisons and bits
+from funcgrad.primitives.compare import (
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    clamp,
+    ge,
+    gt,
+    is_finite,
+    le,
+    lt,
+    ne,
+    select,
+)
+
+# elementwise
+from funcgrad.primitives.elementwise import (
+    RoundingMethod,
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cbrt,
+    ceil,
+    complex,
+    conj,
+    cos,
+    cosh,
+    div,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    imag,
+    integer_pow,
+    log,
+    log1p,
+    logistic,
+    max,
+    min,
+    nextafter,
+    pow,
+    real,
+    reciprocal,
+    rem,
+    rsqrt,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    sub,
+    tan,
+    tanh,
+)
+
+# reductions
+from funcgrad.primitives.reduction import (
+    argmax,
+    argmin,
+    reduce_and,
+    reduce_max,
+    reduce_min,
+    reduce_or,
+    reduce_prod,
+    reduce_sum_over as reduce_sum,
+    reduce_xor,
+)
+
+# control flow, custom rules, collectives
+from funcgrad.api.collectives import (
+    all_gather,
+    all_to_all,
+    axis_index,
+    axis_size,
+    pbroadcast,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    pshuffle,
+    psum,
+    psum_scatter,
+    pswapaxes,
+)
+from funcgrad.api.control import (
+    associative_scan,
+    cond,
+    fori_loop,
+    map,
+    scan,
+    switch,
+    while_loop,
+)
+
 # contraction
 from funcgrad.primitives.contraction import (
     DotDimensionNumbers,

@@ -83,7 +83,10 @@ def _with_cts(
     def make() -> ClosedJaxpr:
         def run(*args: Any) -> list[Any]:
             found = iter(program(*args))
-            full = [next(found) if p else zeros_like_aval(a) for p, a in zip(present, avals, strict=True)]
+            full = [
+                next(found) if p else zeros_like_aval(a)
+                for p, a in zip(present, avals, strict=True)
+            ]
             return [ct for ct, w in zip(full, wanted, strict=True) if w]
 
         return stage_closed(run, program.in_avals)[0]
@@ -149,7 +152,7 @@ def _known_branch(which: int, splits: Sequence, avals: Sequence[ShapedArray]) ->
         residuals[before : before + len(split.residual_avals)] = outs[count:]
         return [*outs[:count], *residuals]
 
-    make = lambda: stage_closed(run, split.known.in_avals)[0]  # noqa: E731
+    make = lambda: stage_closed(run, split.known.in_avals)[0]
     return split.known.derived(("branch", which, tuple(avals)), make)
 
 
@@ -166,9 +169,11 @@ def _unknown_branch(which: int, splits: Sequence) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr.replace(invars=[*invars, *jaxpr.invars[own:]]))
 
 
-def cond_dce(keep: tuple[bool, ...], eqn: Eqn) -> tuple[Sequence[bool], Eqn]:
+def cond_dce(keep: tuple[bool, ...], eqn: Eqn) -> Eqn:
     branches: Programs = eqn.params["branches"]
-    used = joined([dce.dce_jaxpr(b.jaxpr, keep)[1] for b in branches] + [(False,) * (len(eqn.invars) - 1)])
+    used = joined(
+        [dce.dce_jaxpr(b.jaxpr, keep)[1] for b in branches] + [(False,) * (len(eqn.invars) - 1)]
+    )
 
     def smaller(branch: ClosedJaxpr) -> ClosedJaxpr:
         jaxpr, _ = dce.dce_jaxpr(branch.jaxpr, keep, keep_inputs=True)
@@ -177,7 +182,7 @@ def cond_dce(keep: tuple[bool, ...], eqn: Eqn) -> tuple[Sequence[bool], Eqn]:
 
     programs = tuple(b.derived(("cond_dce", keep, used), lambda b=b: smaller(b)) for b in branches)
     mask = [True, *used]
-    return mask, eqn.replace(
+    return eqn.replace(
         invars=[v for v, u in zip(eqn.invars, mask, strict=True) if u],
         outvars=[v for v, k in zip(eqn.outvars, keep, strict=True) if k],
         params={"branches": programs},

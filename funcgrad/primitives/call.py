@@ -73,4 +73,3 @@ def masked(mask: Sequence[bool], values: Sequence[Any]) -> list[Any]:
 
 program_call(jit_p)
 inline.rules[jit_p] = lambda params: params["jaxpr"]
-

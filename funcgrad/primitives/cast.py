@@ -146,7 +146,4 @@ elementwise(reduce_precision_p, FLOAT, reduce_precision_evaluate)
 forward.elementwise(
     reduce_precision_p, lambda t, out, x, **params: reduce_precision_p.bind1(t, **params)
 )
-backward.unary(
-    reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind1(ct, **params)
-)
-
+backward.unary(reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind1(ct, **params))

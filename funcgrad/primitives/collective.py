@@ -68,7 +68,7 @@ def over_groups(axis: BatchAxis, value: Any, groups: Groups, combine: Callable) 
     for group in groups:
         members = concatenate([member(value, i) for i in group], 0)
         result = expand(combine(members), 0)
-        rows.update({i: result for i in group})
+        rows.update(dict.fromkeys(group, result))
     return concatenate([rows[i] for i in range(axis.size)], 0)
 
 
@@ -99,7 +99,13 @@ def reducer(
         return (x,), named_effects(axes)
 
     def batch(
-        axis: BatchAxis, values: Sequence, mapped: Sequence, /, *, axes: tuple, axis_index_groups: Groups
+        axis: BatchAxis,
+        values: Sequence,
+        mapped: Sequence,
+        /,
+        *,
+        axes: tuple,
+        axis_index_groups: Groups,
     ) -> tuple:
         (x,), (at,) = values, mapped
         if axis.name not in axes or axis.name is None:
@@ -161,9 +167,7 @@ def ppermute_evaluate(xp: Any, x: Any, *, axis_name: AxisName, perm: tuple) -> t
 def ppermute_abstract(x: ShapedArray, *, axis_name: AxisName, perm: tuple) -> tuple:
     sources, targets = [s for s, _ in perm], [d for _, d in perm]
     if len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
-        raise ValueError(
-            f"ppermute sources and destinations must be unique, got perm={list(perm)}"
-        )
+        raise ValueError(f"ppermute sources and destinations must be unique, got perm={list(perm)}")
     return (x,), named_effects((axis_name,))
 
 
@@ -210,7 +214,14 @@ def merge_axis(x: Any, dim: int, tiled: bool) -> Any:
 
 
 def all_gather_evaluate(
-    xp: Any, x: Any, *, axis_name: tuple, axis_size: int, dim: int, tiled: bool, axis_index_groups: Groups
+    xp: Any,
+    x: Any,
+    *,
+    axis_name: tuple,
+    axis_size: int,
+    dim: int,
+    tiled: bool,
+    axis_index_groups: Groups,
 ) -> tuple:
     for name in reversed(axis_name):
         gathered = communicator_of(name, "all_gather").gather(x, axis_index_groups)
@@ -219,7 +230,13 @@ def all_gather_evaluate(
 
 
 def all_gather_abstract(
-    x: ShapedArray, *, axis_name: tuple, axis_size: int, dim: int, tiled: bool, axis_index_groups: Groups
+    x: ShapedArray,
+    *,
+    axis_name: tuple,
+    axis_size: int,
+    dim: int,
+    tiled: bool,
+    axis_index_groups: Groups,
 ) -> tuple:
     shape = all_gather_shape(x.shape, dim, axis_size, tiled)
     return (x.update(shape=shape),), named_effects(axis_name)
@@ -252,7 +269,14 @@ batching.rules[all_gather_p] = all_gather_batch
 
 
 def reduce_scatter_evaluate(
-    xp: Any, x: Any, *, axis_name: tuple, axis_size: int, dim: int, tiled: bool, axis_index_groups: Groups
+    xp: Any,
+    x: Any,
+    *,
+    axis_name: tuple,
+    axis_size: int,
+    dim: int,
+    tiled: bool,
+    axis_index_groups: Groups,
 ) -> tuple:
     for name in axis_name:
         comm = communicator_of(name, "psum_scatter")
@@ -265,7 +289,13 @@ def reduce_scatter_evaluate(
 
 
 def reduce_scatter_abstract(
-    x: ShapedArray, *, axis_name: tuple, axis_size: int, dim: int, tiled: bool, axis_index_groups: Groups
+    x: ShapedArray,
+    *,
+    axis_name: tuple,
+    axis_size: int,
+    dim: int,
+    tiled: bool,
+    axis_index_groups: Groups,
 ) -> tuple:
     if tiled:
         if x.shape[dim] % axis_size:
@@ -327,7 +357,13 @@ batching.rules[reduce_scatter_p] = reduce_scatter_batch
 
 
 def all_to_all_evaluate(
-    xp: Any, x: Any, *, axis_name: AxisName, split_axis: int, concat_axis: int, axis_index_groups: Groups
+    xp: Any,
+    x: Any,
+    *,
+    axis_name: AxisName,
+    split_axis: int,
+    concat_axis: int,
+    axis_index_groups: Groups,
 ) -> tuple:
     comm = communicator_of(axis_name, "all_to_all")
     parts = comm.all_to_all(xp.moveaxis(x, split_axis, 0), axis_index_groups)
@@ -335,7 +371,12 @@ def all_to_all_evaluate(
 
 
 def all_to_all_abstract(
-    x: ShapedArray, *, axis_name: AxisName, split_axis: int, concat_axis: int, axis_index_groups: Groups
+    x: ShapedArray,
+    *,
+    axis_name: AxisName,
+    split_axis: int,
+    concat_axis: int,
+    axis_index_groups: Groups,
 ) -> tuple:
     size = x.shape[split_axis]
     shape = insert_dim(remove_axes(x.shape, (split_axis,)), concat_axis, size)
@@ -367,7 +408,9 @@ def all_to_all_batch(
     return (concatenate([rows[i] for i in range(axis.size)], 0),), (0,)
 
 
-def all_to_all_backward(ct: Any, x: Any, *, split_axis: int, concat_axis: int, **params: Any) -> Any:
+def all_to_all_backward(
+    ct: Any, x: Any, *, split_axis: int, concat_axis: int, **params: Any
+) -> Any:
     return all_to_all_p.bind1(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
 
@@ -395,4 +438,3 @@ batching.rules[axis_index_p] = lambda axis, values, axes, /, *, axis_name: (
     (iota(np.int32, (axis.size,)),),
     (0,),
 )
-

@@ -1,10 +1,12 @@
 """Comparisons, and choosing between arrays: eq, lt, ..., select_n, clamp, is_finite."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import (
     broadcast_in_dim,
@@ -94,18 +96,19 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     return clamp_p.bind1(min, x, max)
 
 
-for _primitive, _ufunc in (
-    (eq_p, "equal"),
-    (ne_p, "not_equal"),
-    (lt_p, "less"),
-    (le_p, "less_equal"),
-    (gt_p, "greater"),
-    (ge_p, "greater_equal"),
+# Keys are equal or not; more cannot be asked of them, and of their buffers no ufunc can.
+for _primitive, _compare, _accepted in (
+    (eq_p, operator.eq, (*ANY, dtypes.prng_key)),
+    (ne_p, operator.ne, (*ANY, dtypes.prng_key)),
+    (lt_p, operator.lt, ANY),
+    (le_p, operator.le, ANY),
+    (gt_p, operator.gt, ANY),
+    (ge_p, operator.ge, ANY),
 ):
     elementwise(
         _primitive,
-        ANY,
-        lambda xp, x, y, _ufunc=_ufunc: getattr(xp, _ufunc)(x, y),
+        _accepted,
+        lambda xp, x, y, _compare=_compare: _compare(x, y),
         always(np.bool_),
     )
     forward.zero_derivative(_primitive)
@@ -250,4 +253,3 @@ evaluate_rules[clamp_p] = single(lambda xp, low, x, high: xp.minimum(xp.maximum(
 abstract_rules[clamp_p] = pure(clamp_abstract)
 forward.elementwise(clamp_p, clamp_partial(0), clamp_partial(1), clamp_partial(2))
 batching.rules[clamp_p] = clamp_batch
-

@@ -140,9 +140,7 @@ def custom_jvp_forward(
 ) -> tuple:
     if all(t is None for t in tangents):
         params = {"jvp": jvp, "num_consts": num_consts, "name": name}
-        outs = custom_jvp_call_p.bind(
-            *primals, fun=fun, symbolic_zeros=symbolic_zeros, **params
-        )
+        outs = custom_jvp_call_p.bind(*primals, fun=fun, symbolic_zeros=symbolic_zeros, **params)
         return outs, [None] * len(outs)
     check_consts(name, tangents, num_consts)
     given = filled(primals[num_consts:], tangents[num_consts:], symbolic_zeros)
@@ -153,7 +151,13 @@ def custom_jvp_forward(
 
 
 def custom_jvp_batch(
-    axis: BatchAxis, values: Sequence, axes: Sequence, *, fun: Callable, jvp: Callable, **params: Any
+    axis: BatchAxis,
+    values: Sequence,
+    axes: Sequence,
+    *,
+    fun: Callable,
+    jvp: Callable,
+    **params: Any,
 ) -> tuple:
     tangent_axes = axes[params["num_consts"] :]
     outs = custom_jvp_call_p.bind(
@@ -307,7 +311,9 @@ def transposed(
 
     def pull(*cts: Any) -> list[Any]:
         found = bwd(*res, *cts)
-        return [zeros_like_aval(a) if ct is None else ct for ct, a in zip(found, in_avals, strict=True)]
+        return [
+            zeros_like_aval(a) if ct is None else ct for ct, a in zip(found, in_avals, strict=True)
+        ]
 
     jaxpr, consts = stage(pull, out_avals)
     outs = backward_pass(jaxpr, consts, [Linear(a) for a in out_avals], tangents)
@@ -325,7 +331,9 @@ def custom_lin_evaluate(xp: Any, *buffers: Any, fun: Callable, **params: Any) ->
     return [o.buffer for o in outs]
 
 
-def custom_lin_forward(primals: Sequence, tangents: Sequence, *, fun: Callable, **params: Any) -> tuple:
+def custom_lin_forward(
+    primals: Sequence, tangents: Sequence, *, fun: Callable, **params: Any
+) -> tuple:
     return forward.jvp(fun, primals, tangents)
 
 
@@ -356,17 +364,16 @@ def custom_lin_batch(
 ) -> tuple:
     res = batching.fronted(axis, values[:num_res], axes[:num_res])
     res_axes = [None if a is None else 0 for a in axes[:num_res]]
-    tangents = [
-        to_front(axis, v, a) for v, a in zip(values[num_res:], axes[num_res:], strict=True)
-    ]
+    tangents = [to_front(axis, v, a) for v, a in zip(values[num_res:], axes[num_res:], strict=True)]
     batched_avals = tuple(a.update(shape=(axis.size, *a.shape)) for a in out_avals)
-    inner_avals = tuple(
-        a.update(shape=a.shape[1:]) for a in map(aval_of, tangents)
-    )
+    inner_avals = tuple(a.update(shape=a.shape[1:]) for a in map(aval_of, tangents))
 
     def pull(*members: Any) -> list[Any]:
         found = bwd(*members)
-        return [zeros_like_aval(a) if ct is None else ct for ct, a in zip(found, inner_avals, strict=True)]
+        return [
+            zeros_like_aval(a) if ct is None else ct
+            for ct, a in zip(found, inner_avals, strict=True)
+        ]
 
     batched_bwd = front_all(axis, pull, [*res_axes, *[0] * len(out_avals)])
     outs = linear_call(batched_bwd, res, tangents, batched_avals, symbolic_zeros=False)

@@ -453,9 +453,7 @@ abstract_rules[integer_pow_p] = pure(integer_pow_abstract)
 batching.elementwise(integer_pow_p)
 forward.elementwise(
     integer_pow_p,
-    lambda t, out, x, y: None
-    if y == 0
-    else mul(t, mul(scalar_like(y, x), integer_pow(x, y - 1))),
+    lambda t, out, x, y: None if y == 0 else mul(t, mul(scalar_like(y, x), integer_pow(x, y - 1))),
 )
 
 
@@ -571,9 +569,7 @@ def logistic_evaluate(xp: Any, x: Any) -> Any:
 
 
 elementwise(logistic_p, INEXACT, logistic_evaluate)
-forward.elementwise(
-    logistic_p, lambda t, out, x: mul(t, mul(out, sub(scalar_like(1, out), out)))
-)
+forward.elementwise(logistic_p, lambda t, out, x: mul(t, mul(out, sub(scalar_like(1, out), out))))
 
 
 # trigonometric and hyperbolic functions

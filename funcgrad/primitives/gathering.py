@@ -81,7 +81,8 @@ def filling(xp: Any, value: Any, dtype: np.dtype) -> Any:
 
 def one_window(x: Any, start: Any, numbers: GatherDimensionNumbers, sizes: Shape) -> Any:
     first = dict(zip(numbers.start_index_map, start.tolist(), strict=True))
-    return x[tuple(slice(first.get(a, 0), first.get(a, 0) + size) for a, size in enumerate(sizes))]
+    parts = [slice(first.get(a, 0), first.get(a, 0) + size) for a, size in enumerate(sizes)]
+    return x[(*parts, ...)]
 
 
 def windows(

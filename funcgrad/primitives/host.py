@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, shaped
 from funcgrad.base.basis import moveaxis
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive, abstract_rules, evaluate_rules
-from funcgrad.base.array import ConcreteArray
 from funcgrad.transforms import batching, forward
 from funcgrad.transforms.batching import BatchAxis, to_front
 
@@ -75,9 +75,7 @@ def callback_forward(primitive: Primitive, name: str) -> Callable:
     return rule
 
 
-def batched_avals(
-    avals: Sequence[ShapedArray], size: int
-) -> tuple[ShapedArray, ...]:
+def batched_avals(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
     return tuple(a.update(shape=(size, *a.shape)) for a in avals)
 
 
@@ -101,7 +99,9 @@ def callback_batch(primitive: Primitive) -> Callable:
                 "call a member), 'expand_dims' or 'broadcast_all' (one call with a leading axis)."
             )
         if vmap_method in ("sequential", "sequential_unrolled"):
-            fronted = [v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True)]
+            fronted = [
+                v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True)
+            ]
             batched = tuple(a is not None for a in axes)
             target = _OneByOne(callback, batched, axis.size)
         else:
@@ -229,4 +229,3 @@ evaluate_rules[debug_callback_p] = debug_evaluate
 abstract_rules[debug_callback_p] = debug_abstract
 forward.rules[debug_callback_p] = debug_forward
 batching.rules[debug_callback_p] = debug_batch
-

@@ -1,7 +1,7 @@
 """Key reuse: while `debug_key_reuse` is on, a random key consumed a second time raises.
 
-An evaluated key is known by the memory it lies in, so a view of an array of keys is those same keys;
-a traced one is known by its variable.
+An evaluated key is known by the memory it lies in, so that a view of an array of keys is those same
+keys; a traced one is known by its variable.
 """
 
 import weakref
@@ -80,5 +80,5 @@ def reused(by: str, use: Use) -> KeyReuseError:
     return KeyReuseError(
         f"a random key is reused: {by}{place_now()} was given a key that {use.by}{use.place} has "
         "consumed. Two draws from one key are not independent. Make a key for each use, as in "
-        "`key, sub = random.split(key)`, or say that the repetition is meant with random.clone(key)."
+        "`key, sub = random.split(key)`, or where a repetition is meant use random.clone(key)."
     )

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base.aval import ShapedArray, aval_of
-from funcgrad.base.basis import add
+from funcgrad.base.basis import add, concatenate
+from funcgrad.primitives.elementwise import sub
 from funcgrad.primitives.linalg_matrix import (
     INDEX_DTYPES,
-    identity_like,
     lapack,
     lower_part,
     matmul,
@@ -102,18 +102,24 @@ def pivots_result(dtype: Any, pivots: tuple, permutation_size: int) -> list:
 
 
 def lu_forward(primals: Sequence, tangents: Sequence) -> tuple:
-    """L' = L lower(L^-1 P A' U^-1) and U' = upper(...) U, for L and U filled up to squares."""
+    """L^-1 P A' = (L^-1 L') U + U', and of these two L^-1 L' is what U^-1 leaves below."""
     factors, pivots, permutation = lu_p.bind(*primals)
     m, n = aval_of(factors).shape[-2:]
     k, every = min(m, n), slice(None)
-    left = padded(lower_part(part(factors, every, slice(k)), -1), 0, m - k)
-    left = add(left, identity_like(left))
-    right = padded(upper_part(part(factors, slice(k), every)), n - k, 0)
-    right = add(right, lower_part(identity_like(right), -k)) if k < n else right
+    top, bottom = slice(k), slice(k, None)
+    square = part(factors, top, top)
     moved = take_rows(tangents[0], permutation)
-    inner = triangular_solve(left, moved, left_side=True, lower=True, unit_diagonal=True)
-    inner = triangular_solve(right, inner)
-    tangent = add(matmul(left, lower_part(inner, -1)), matmul(upper_part(inner), right))
+    inner = triangular_solve(
+        square, part(moved, top, every), left_side=True, lower=True, unit_diagonal=True
+    )
+    low = lower_part(triangular_solve(square, part(inner, every, top)), -1)
+    du = upper_part(sub(inner, matmul(low, upper_part(part(factors, top, every)))))
+    dl = add(low, matmul(lower_part(square, -1), low))
+    tangent = add(du, padded(dl, 0, n - k))
+    if m > k:
+        rest = sub(part(moved, bottom, every), matmul(part(factors, bottom, every), du))
+        rows = aval_of(factors).ndim - 2
+        tangent = concatenate([tangent, triangular_solve(square, rest)], rows)
     return (factors, pivots, permutation), (tangent, None, None)
 
 

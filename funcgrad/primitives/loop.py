@@ -66,9 +66,7 @@ def scan_evaluate(
 ) -> Sequence[Any]:
     consts, carry, xs = parts_of(buffers, num_consts, num_carry)
     body = compiled(jaxpr)
-    ys = [
-        xp.empty((length, *a.shape), buffer_dtype(a.dtype)) for a in jaxpr.out_avals[num_carry:]
-    ]
+    ys = [xp.empty((length, *a.shape), buffer_dtype(a.dtype)) for a in jaxpr.out_avals[num_carry:]]
     for i in reversed(range(length)) if reverse else range(length):
         outs = body(*consts, *carry, *[x[i, ...] for x in xs])
         carry = outs[:num_carry]
@@ -289,9 +287,7 @@ def scan_backward(
     consts_l, carry_l, xs_l = parts_of(linear, num_consts, num_carry)
     consts, carry, xs = parts_of(args, num_consts, num_carry)
     c_avals, k_avals, x_avals = parts_of(jaxpr.in_avals, num_consts, num_carry)
-    ct_carry = [
-        instantiate_ct(ct, a) for ct, a in zip(cts[:num_carry], k_avals, strict=True)
-    ]
+    ct_carry = [instantiate_ct(ct, a) for ct, a in zip(cts[:num_carry], k_avals, strict=True)]
     ys_nonzero = tuple(ct is not None for ct in cts[num_carry:])
     ct_ys = [ct for ct in cts[num_carry:] if ct is not None]
     lin_consts, lin_xs = select(consts_l, c_avals), select(xs_l, x_avals)
@@ -315,9 +311,7 @@ def scan_backward(
             add_tangents(a, ct) for a, ct in zip(acc, select(consts_l, f_consts), strict=True)
         ]
         new_carry = [instantiate_ct(ct, a) for ct, a in zip(f_carry, k_avals, strict=True)]
-        ct_xs = [
-            instantiate_ct(ct, a) for ct, a in zip(select(xs_l, f_xs), lin_xs, strict=True)
-        ]
+        ct_xs = [instantiate_ct(ct, a) for ct, a in zip(select(xs_l, f_xs), lin_xs, strict=True)]
         return [*new_acc, *new_carry, *ct_xs]
 
     zeros = [zeros_like_aval(tangent_aval(a)) for a in lin_consts]
@@ -328,7 +322,11 @@ def scan_backward(
         *(tangent_aval(a).strip_weak_type() for a in lin_consts),
         *(tangent_aval(a).strip_weak_type() for a in k_avals),
         *select(_not(xs_l), x_avals),
-        *(tangent_aval(a) for a, nz in zip(jaxpr.out_avals[num_carry:], ys_nonzero, strict=True) if nz),
+        *(
+            tangent_aval(a)
+            for a, nz in zip(jaxpr.out_avals[num_carry:], ys_nonzero, strict=True)
+            if nz
+        ),
     ]
     key = ("scan_backward", num_consts, num_carry, linear, ys_nonzero)
     program = jaxpr.derived(key, lambda: stage_closed(body, body_avals)[0])
@@ -351,7 +349,7 @@ def scan_backward(
     ]
 
 
-def scan_dce(keep: tuple[bool, ...], eqn: Eqn) -> tuple[Sequence[bool], Eqn]:
+def scan_dce(keep: tuple[bool, ...], eqn: Eqn) -> Eqn:
     """Drop outputs nobody reads, the carries that only feed themselves, and unused inputs."""
     closed: ClosedJaxpr = eqn.params["jaxpr"]
     num_consts, num_carry = eqn.params["num_consts"], eqn.params["num_carry"]
@@ -373,7 +371,7 @@ def scan_dce(keep: tuple[bool, ...], eqn: Eqn) -> tuple[Sequence[bool], Eqn]:
         ("scan_dce", keep, num_consts, num_carry), lambda: ClosedJaxpr(smaller, closed.consts)
     )
     out_mask = (*carry_keep, *ys_keep)
-    return mask, eqn.replace(
+    return eqn.replace(
         invars=select(mask, eqn.invars),
         outvars=select(out_mask, eqn.outvars),
         params={
@@ -560,9 +558,7 @@ def while_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tup
     keep = tuple(_not(carry_u))
     body, used = dce.dce_jaxpr(body_jaxpr.jaxpr, keep, keep_inputs=True)
     body_mask = [*_not(consts_u), *keep]
-    known_body = ClosedJaxpr(
-        body.replace(invars=select(body_mask, body.invars)), body_jaxpr.consts
-    )
+    known_body = ClosedJaxpr(body.replace(invars=select(body_mask, body.invars)), body_jaxpr.consts)
     test_mask = [*_not(test_u), *keep]
     test = test_jaxpr.jaxpr
     known_test = test_jaxpr.replace(jaxpr=test.replace(invars=select(test_mask, test.invars)))

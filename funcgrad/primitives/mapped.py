@@ -1,13 +1,12 @@
 """pmap_p: run a program on every member of an axis, each on its own device.
 
 The primitive carries the staged program of one member and every transformation acts on that; only
-evaluation starts threads, and hands them out through `run_members`.
+evaluation starts threads, through the launcher of the devices' platform.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.axes import AxisName, NamedAxisEffect
@@ -44,9 +43,9 @@ class Mapping:
         return len(self.devices)
 
 
-# (mapping, program of one member, list of each member's buffers) -> each member's outputs;
-# filled by dist, which owns threads.
-run_members: Callable[[Mapping, Callable, list[list[Any]]], list[list[Any]]]
+# By platform: (mapping, program of one member, each member's buffers) -> each member's outputs.
+# Filled by dist, which owns threads.
+launchers: dict[str, Callable[[Mapping, Callable, list[list[Any]]], list[list[Any]]]] = {}
 
 
 def take(buffer: Any, axis: int | None, index: int) -> Any:
@@ -65,7 +64,7 @@ def pmap_evaluate(
     inputs = [
         [take(b, a, i) for b, a in zip(buffers, in_axes, strict=True)] for i in range(mapping.size)
     ]
-    outs = run_members(mapping, compiled(jaxpr), inputs)
+    outs = launchers[mapping.devices[0].platform](mapping, compiled(jaxpr), inputs)
     return [
         column[0] if axis is None else xp.stack(column, axis)
         for column, axis in zip(zip(*outs, strict=True), out_axes, strict=True)
@@ -178,9 +177,7 @@ def pmap_batch(
     program, out_batched = batch_program(jaxpr, axis, batched)
 
     def shift(mask: Sequence[bool], mapped: MapAxes) -> MapAxes:
-        return tuple(
-            a + 1 if b and a is not None else a for a, b in zip(mapped, mask, strict=True)
-        )
+        return tuple(a + 1 if b and a is not None else a for a, b in zip(mapped, mask, strict=True))
 
     outs = pmap_p.bind(
         *fronted(axis, values, axes),
@@ -227,4 +224,3 @@ forward.rules[pmap_p] = pmap_forward
 backward.rules[pmap_p] = pmap_backward
 batching.rules[pmap_p] = pmap_batch
 partial.rules[pmap_p] = pmap_partial
-

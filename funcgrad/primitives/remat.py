@@ -158,4 +158,3 @@ def _after_recompute(again: ClosedJaxpr, rest: ClosedJaxpr) -> ClosedJaxpr:
 
 program_call(remat_p)
 partial.rules[remat_p] = remat_partial
-

@@ -102,7 +102,8 @@ def write_one_window(
     write: Callable,
 ) -> None:
     first = dict(zip(numbers.scatter_dims_to_operand_dims, start.tolist(), strict=True))
-    window = out[tuple(slice(first.get(a, 0), first.get(a, 0) + s) for a, s in enumerate(sizes))]
+    parts = [slice(first.get(a, 0), first.get(a, 0) + size) for a, size in enumerate(sizes)]
+    window = out[(*parts, ...)]
     write(window, None, updates.reshape(sizes))
 
 

@@ -295,7 +295,7 @@ def window(x: Any, starts: Sequence[Any], sizes: Shape) -> Any:
     for start, size, length in zip(starts, sizes, x.shape, strict=True):
         first = min(max(int(start), 0), length - size)
         index.append(slice(first, first + size))
-    return x[tuple(index)]
+    return x[(*index, ...)]
 
 
 def dynamic_slice_forward(primals: Sequence, tangents: Sequence, slice_sizes: Shape) -> tuple:

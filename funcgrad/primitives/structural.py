@@ -43,6 +43,7 @@ from funcgrad.transforms.backward import Linear, is_linear
 
 rev_p = Primitive("rev")
 copy_p = Primitive("copy")
+stop_gradient_p = Primitive("stop_gradient")
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
@@ -91,9 +92,7 @@ def broadcast_evaluate(
 
 def broadcast_backward(ct: Any, x: Linear, shape: Any, broadcast_dimensions: Any) -> Any:
     new = [i for i in range(len(shape)) if i not in broadcast_dimensions]
-    stretched = [
-        d for i, d in enumerate(broadcast_dimensions) if x.shape[i] == 1 and shape[d] != 1
-    ]
+    stretched = [d for i, d in enumerate(broadcast_dimensions) if x.shape[i] == 1 and shape[d] != 1]
     return reshape(reduce_sum(ct, [*new, *stretched]), x.shape)
 
 
@@ -191,6 +190,11 @@ forward.linear(copy_p)
 backward.unary(copy_p, lambda ct, x: ct)
 batching.elementwise(copy_p)
 
+evaluate_rules[stop_gradient_p] = lambda xp, x: (x,)
+abstract_rules[stop_gradient_p] = pure(lambda x: x)
+forward.zero_derivative(stop_gradient_p)
+batching.elementwise(stop_gradient_p)
+
 
 # slice
 
@@ -202,9 +206,7 @@ def slice_abstract(
     check_lengths(
         "slice", x.ndim, start_indices=start_indices, limit_indices=limit_indices, strides=steps
     )
-    for start, limit, step, size in zip(
-        start_indices, limit_indices, steps, x.shape, strict=True
-    ):
+    for start, limit, step, size in zip(start_indices, limit_indices, steps, x.shape, strict=True):
         if not 0 <= start <= limit <= size or step < 1:
             raise TypeError(
                 f"slice: needs 0 <= start <= limit <= size and strides >= 1 on each axis, got "
@@ -216,12 +218,13 @@ def slice_abstract(
 
 
 def slice_evaluate(xp: Any, x: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
-    return x[tuple(map(slice, start_indices, limit_indices, strides or (None,) * x.ndim))]
+    steps = strides or (None,) * x.ndim
+    return x[
+        tuple(slice(*bounds) for bounds in zip(start_indices, limit_indices, steps, strict=True))
+    ]
 
 
-def slice_backward(
-    ct: Any, x: Linear, start_indices: Any, limit_indices: Any, strides: Any
-) -> Any:
+def slice_backward(ct: Any, x: Linear, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
     steps = strides or (1,) * len(x.shape)
     covered = [dilate(n, s) for n, s in zip(aval_of(ct).shape, steps, strict=True)]
     config = [
@@ -232,7 +235,12 @@ def slice_backward(
 
 
 def slice_batch(
-    axis: Any, values: Sequence, axes: Sequence, start_indices: Any, limit_indices: Any, strides: Any
+    axis: Any,
+    values: Sequence,
+    axes: Sequence,
+    start_indices: Any,
+    limit_indices: Any,
+    strides: Any,
 ) -> Any:
     value, at = values[0], axes[0]
 
@@ -322,9 +330,7 @@ def pad_batch(axis: Any, values: Sequence, axes: Sequence, padding_config: Any) 
     # Each member has its own padding value: pad with zeros and choose by a padded mask.
     x = batching.to_front(axis, x, axes[0])
     config = [(0, 0, 0), *padding_config]
-    inside = pad(
-        broadcast_to_shape(np.bool_(True), aval_of(x).shape), np.bool_(False), config
-    )
+    inside = pad(broadcast_to_shape(np.bool_(True), aval_of(x).shape), np.bool_(False), config)
     padded = pad(x, scalar_like(0, x), config)
     outside = broadcast_in_dim(moveaxis(value, axes[1], 0), aval_of(padded).shape, (0,))
     return (select_n(inside, outside, padded),), (0,)

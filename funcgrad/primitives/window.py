@@ -11,10 +11,12 @@ from funcgrad.base.aval import ShapedArray, aval_of, shaped
 from funcgrad.base.basis import (
     add_p,
     broadcast_in_dim,
+    broadcast_to_shape,
     convert,
     full_like,
     pad,
     scalar_like,
+    select_n,
 )
 from funcgrad.base.shapes import dilate
 from funcgrad.base.trace import (
@@ -35,7 +37,7 @@ from funcgrad.primitives.combiner import (
     identity_of,
     is_identity,
 )
-from funcgrad.primitives.compare import ge_p, le_p
+from funcgrad.primitives.compare import bitwise_and, bitwise_or, ge_p, le_p
 from funcgrad.primitives.elementwise import max_p, min_p
 from funcgrad.primitives.nary import ANY, NUMBER, Accepted, check_dtype
 from funcgrad.primitives.selecting import select_and_gather_add
@@ -74,7 +76,7 @@ def reduce_window(
     Args:
         operand: an array, or a pytree of arrays of one shape.
         init_value: a number, or a tree of them of that structure; an identity of the computation,
-            which padding and holes are filled with.
+            with which every window starts.
         computation: an associative function of two trees of numbers, such as `lax.add`.
         window_dimensions: how many elements a window covers along each axis.
         window_strides: the steps in which it moves; 1 by default.
@@ -258,7 +260,26 @@ def slide_program(
     def apply(left: list[Any], right: list[Any]) -> list[Any]:
         return combine(program, [*left, *right])
 
-    return apply(starts, slide(bases, window, apply, take_from_array))
+    if all(max(low, high, hole) <= 0 for low, high, hole in window.padding_config):
+        return apply(starts, slide(bases, window, apply, take_from_array))
+
+    def apply_inside(left: list[Any], right: list[Any]) -> list[Any]:
+        """The same where padding and holes, marked False in the last array, take no part."""
+        *xs, x_inside = left
+        *ys, y_inside = right
+        both = bitwise_and(x_inside, y_inside)
+        single = (select_n(y_inside, x, y) for x, y in zip(xs, ys, strict=True))
+        outs = [select_n(both, s, out) for s, out in zip(single, apply(xs, ys), strict=True)]
+        return [*outs, bitwise_or(x_inside, y_inside)]
+
+    inside = pad(
+        broadcast_to_shape(np.bool_(True), aval_of(operands[0]).shape),
+        np.bool_(False),
+        window.padding_config,
+    )
+    always = broadcast_to_shape(np.bool_(True), shape)
+    rows = slide([*bases, inside], window, apply_inside, take_from_array)
+    return apply_inside([*starts, always], rows)[:-1]
 
 
 def _halves(values: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:

@@ -42,19 +42,17 @@ def common_shape(name: str, shape: Any, **params: Any) -> Shape:
     Raises:
         ValueError: the parameters do not broadcast to it.
     """
+    asked = None if shape is None else canonical_shape(shape)
     shapes = {k: aval_of(v).shape for k, v in params.items()}
-    listed = ", ".join(f"{k} {s}" for k, s in shapes.items())
     try:
-        if shape is None:
-            return broadcast_shapes(*shapes.values())
-        shape = canonical_shape(shape)
-        fits = broadcast_shapes(shape, *shapes.values()) == shape
+        result = broadcast_shapes(*shapes.values(), *([] if asked is None else [asked]))
     except ValueError:
-        fits = False
-    if not fits:
-        asked = "each other" if shape is None else f"the shape {shape} asked for"
-        raise ValueError(f"{name}: parameters of these shapes do not broadcast to {asked}: {listed}")
-    return shape
+        result = None
+    if result is None or asked not in (None, result):
+        listed = ", ".join(f"{k} {s}" for k, s in shapes.items())
+        wanted = "each other" if asked is None else f"the shape {asked} asked for"
+        raise ValueError(f"{name}: parameters do not broadcast to {wanted}; their shapes: {listed}")
+    return result
 
 
 def check_safe_to_cast(name: str, dtype: Any, **params: Any) -> None:

@@ -137,7 +137,7 @@ def gumbel_numbers(key: Any, shape: Shape, dtype: np.dtype, mode: str | None) ->
     if mode == "low":
         return _gumbel(key, shape, dtype)
     if mode == "highest" and dtype == np.float32:
-        return _gumbel_highest(key, shape)
+        return _gumbel_highest(key, shape, dtype)
     return _gumbel_high(key, shape, dtype)
 
 
@@ -159,8 +159,8 @@ def _gumbel_high(key: Any, shape: Shape, dtype: np.dtype) -> Any:
 
 
 @sampler
-def _gumbel_highest(key: Any, shape: Shape) -> Any:
-    """64 bits as a fixed-point number: the smaller one of it and 1 minus it keeps all its digits."""
+def _gumbel_highest(key: Any, shape: Shape, dtype: np.dtype) -> Any:
+    """64 bits as a fixed-point number, or 1 minus it: the smaller one keeps all its digits."""
     drawn = random_bits(key, 32, (2, *shape))
     high, low = drawn[0], drawn[1]
     small = high < np.uint32(1 << 31)
@@ -178,15 +178,13 @@ def fixed_point(high: Any, low: Any) -> Any:
     # Bit 31 of the shifted number is its first digit; a shift by 32 or more gives 0.
     digits = lax.bitwise_or(
         lax.shift_left(high, leading),
-        jnp.where(
-            nothing, lax.shift_left(low, more), lax.shift_right_logical(low, np.uint32(32) - leading)
-        ),
+        jnp.where(nothing, lax.shift_left(low, more), lax.shift_right_logical(low, 32 - leading)),
     )
     mantissa = lax.bitwise_and(
         lax.shift_right_logical(digits, scalar_like(8, digits)), scalar_like((1 << 23) - 1, digits)
     )
-    zeros = jnp.where(nothing, np.uint32(32) + more, leading)
-    exponent = lax.shift_left(np.uint32(126) - zeros, scalar_like(23, digits))
+    zeros = jnp.where(nothing, more + 32, leading)
+    exponent = lax.shift_left(126 - zeros, scalar_like(23, digits))
     return lax.bitcast_convert_type(lax.bitwise_or(exponent, mantissa), np.float32)
 
 
@@ -297,9 +295,7 @@ def triangular(
 
 
 @sampler
-def _triangular(
-    key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: np.dtype
-) -> Any:
+def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype: np.dtype) -> Any:
     left, mode, right = (jnp.broadcast_to(convert(x, dtype), shape) for x in (left, mode, right))
     width = right - left
     u = _uniform(key, 0.0, 1.0, shape, dtype)

@@ -79,9 +79,9 @@ def poisson(
 
 @sampler
 def _poisson(key: Any, lam: Any, shape: Shape, dtype: np.dtype) -> Any:
-    """Both methods run for all; each is given a harmless mean where the other one's result counts."""
+    """Both methods run for all, with a harmless mean where the other one's result counts."""
     few = (lam != lam) | (lam < 10)
-    limit = int(dtypes.iinfo(dtype).max)
+    limit = min(int(dtypes.iinfo(dtype).max), 2**31 - 1)
     counted = poisson_by_counting(key, jnp.where(few, lam, 0.0), shape, limit)
     rejected = poisson_by_rejection(key, jnp.where(few, 1e5, lam), shape, limit)
     drawn = jnp.where(few, convert(counted, dtype), convert(rejected, dtype))

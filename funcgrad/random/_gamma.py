@@ -208,9 +208,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: np.dtype) -> Any:
     return numerator / (_chisquare(keys[0], dfden, shape, dtype) / dfden)
 
 
-def t(
-    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
-) -> Any:
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's t numbers, density ~ (1 + x^2 / df)^(-(df + 1) / 2).
 
     Args:

@@ -63,7 +63,7 @@ def checked_key(name: str, key: Any, batched: bool = False, consumed: bool = Tru
     if typed.ndim and not batched:
         raise ValueError(
             f"{name} accepts a single key, but was given an array of keys of shape {typed.shape}. "
-            f"Index it for one of them, or map over them: vmap(lambda key: random.{name}(key, ...))."
+            f"Index it for one of them, or use vmap(lambda key: random.{name}(key, ...))(keys)."
         )
     if consumed and config.debug_key_reuse:
         consume_traced(name, typed)

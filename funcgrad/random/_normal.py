@@ -104,7 +104,7 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape, dtype: np.
 
 def lognormal(
     key: Any,
-    sigma: Any = np.float32(1),
+    sigma: Any = 1.0,
     shape: Any = None,
     dtype: Any = None,
     *,
@@ -153,9 +153,7 @@ def _maxwell(key: Any, shape: Shape, dtype: np.dtype) -> Any:
     return jnp.sqrt(jnp.sum(jnp.square(_normal(key, (*shape, 3), dtype)), axis=-1))
 
 
-def double_sided_maxwell(
-    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
-) -> Any:
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Maxwell numbers with a random sign, scaled and moved: density ~ z^2 exp(-z^2 / 2).
 
     Args:
@@ -170,7 +168,10 @@ def double_sided_maxwell(
     """
     typed = checked_key("double_sided_maxwell", key).typed
     wanted = float_dtype("double_sided_maxwell", dtype)
-    shape, params = canonical_shape(shape), broadcast_shapes(aval_of(loc).shape, aval_of(scale).shape)
+    shape, params = (
+        canonical_shape(shape),
+        broadcast_shapes(aval_of(loc).shape, aval_of(scale).shape),
+    )
     full = (shape or params) + params
     return _double_sided_maxwell(typed, loc, scale, full, wanted)
 

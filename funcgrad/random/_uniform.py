@@ -7,7 +7,6 @@ import numpy as np
 from funcgrad import lax
 from funcgrad import numpy as jnp
 from funcgrad.base import dtypes
-from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import convert, full_like, scalar_like, select_n
 from funcgrad.base.shapes import Shape, canonical_shape
 from funcgrad.primitives.keys import random_bits
@@ -189,20 +188,20 @@ def bernoulli(
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}")
     shape = common_shape("bernoulli", shape, p=p)
     drawn = _bernoulli if mode == "low" else _bernoulli_high
-    return placed(drawn(typed, convert(p, dtype), shape), out_sharding)
+    return placed(drawn(typed, convert(p, dtype), shape, dtype), out_sharding)
 
 
 @sampler
-def _bernoulli(key: Any, p: Any, shape: Shape) -> Any:
-    return _uniform(key, 0.0, 1.0, shape, p.dtype) < spread(p, p.dtype, shape)
+def _bernoulli(key: Any, p: Any, shape: Shape, dtype: np.dtype) -> Any:
+    return _uniform(key, 0.0, 1.0, shape, dtype) < spread(p, dtype, shape)
 
 
 @sampler
-def _bernoulli_high(key: Any, p: Any, shape: Shape) -> Any:
+def _bernoulli_high(key: Any, p: Any, shape: Shape, dtype: np.dtype) -> Any:
     """The second draw goes on where the digits of the first end."""
-    digits = _uniform(key, 0.0, 1.0, (2, *shape), p.dtype)
-    finer = digits[1] * 2.0 ** -dtypes.finfo(p.dtype).nmant
-    return finer < spread(p, p.dtype, shape) - digits[0]
+    digits = _uniform(key, 0.0, 1.0, (2, *shape), dtype)
+    finer = digits[1] * 2.0 ** -dtypes.finfo(dtype).nmant
+    return finer < spread(p, dtype, shape) - digits[0]
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -221,6 +220,6 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
 
 @sampler
 def _rademacher(key: Any, shape: Shape, dtype: np.dtype) -> Any:
-    positive = _bernoulli(key, convert(0.5, dtypes.default_float()), shape)
+    positive = _bernoulli(key, 0.5, shape, dtypes.default_float())
     ones = convert(positive, dtype)
     return lax.sub(lax.mul(ones, scalar_like(2, ones)), scalar_like(1, ones))

@@ -120,9 +120,7 @@ def backward_program(
             return [ct for ct in wanted if ct is not None]
 
         known_avals = [a for a, lin in zip(program.in_avals, linear, strict=True) if not lin]
-        ct_avals = [
-            tangent_aval(a) for a, n in zip(program.out_avals, nonzero, strict=True) if n
-        ]
+        ct_avals = [tangent_aval(a) for a, n in zip(program.out_avals, nonzero, strict=True) if n]
         info = program.jaxpr.debug_info
         closed, operands = stage_closed(run, [*known_avals, *ct_avals], info)
         assert not operands

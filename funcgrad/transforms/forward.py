@@ -131,9 +131,7 @@ def jvp_program(
             primals, given = flat[: len(nonzero)], iter(flat[len(nonzero) :])
             tangents = [next(given) if n else None for n in nonzero]
             outs, out_tangents = jvp(program, primals, tangents)
-            forced = (
-                (instantiate,) * len(outs) if isinstance(instantiate, bool) else instantiate
-            )
+            forced = (instantiate,) * len(outs) if isinstance(instantiate, bool) else instantiate
             out_tangents = [
                 instantiate_zeros(o, t) if f else t
                 for o, t, f in zip(outs, out_tangents, forced, strict=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad.base.aval import ShapedArray
-from funcgrad.base.trace import Primitive, Trace, current_trace, starting, under
+from funcgrad.base.trace import Primitive, current_trace, starting, under
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import RecordedTracer, Recorder, stage
 
@@ -102,4 +102,3 @@ def merge(mask: Sequence[bool], where_false: Sequence[Any], where_true: Sequence
     """Interleave two lists again: True takes the next of `where_true`."""
     false, true = iter(where_false), iter(where_true)
     return tuple(next(true) if m else next(false) for m in mask)
-

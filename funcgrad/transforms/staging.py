@@ -7,7 +7,7 @@ from typing import Any
 from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.dtypes import KeyType
-from funcgrad.base.source import Remembered, Source
+from funcgrad.base.source import Place
 from funcgrad.base.trace import (
     Primitive,
     Trace,
@@ -113,7 +113,7 @@ class RecordedTracer(Tracer):
 
     __slots__ = ("_born", "aval", "variable")
 
-    def __init__(self, trace: Recorder, var: Var, born: "Source | Remembered | None"):
+    def __init__(self, trace: Recorder, var: Var, born: Place | None):
         self._trace = trace
         self.variable = var
         self.aval = var.aval
@@ -187,4 +187,3 @@ def close_over_tracers(jaxpr: Jaxpr, consts: Sequence[Any]) -> tuple[ClosedJaxpr
         debug_info=jaxpr.debug_info._replace(arg_names=("",) * len(live) + names),
     )
     return ClosedJaxpr(jaxpr, [c for _, c in kept]), [c for _, c in live]
-

@@ -13,9 +13,8 @@ from funcgrad.ir.jaxpr import (
     joined_effects,
 )
 
-# (keep mask of the outputs, eqn) -> (keep mask of the inputs, smaller eqn), for primitives that
-# carry programs
-rules: dict[Primitive, Callable[[tuple[bool, ...], Eqn], tuple[Sequence[bool], Eqn]]] = {}
+# (keep mask of the outputs, eqn) -> smaller eqn, for primitives that carry programs
+rules: dict[Primitive, Callable[[tuple[bool, ...], Eqn], Eqn]] = {}
 
 
 def dce(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -40,15 +39,14 @@ def dce_jaxpr(
             continue
         rule = rules.get(eqn.primitive)
         if rule is not None and not all(wanted):
-            used, eqn = rule(wanted, eqn)
-            needed.update(v for v in eqn.invars if isinstance(v, Var))
+            eqn = rule(wanted, eqn)
         else:
             outs = [
                 v if w or isinstance(v, DropVar) else DropVar(v.aval)
                 for v, w in zip(eqn.outvars, wanted, strict=True)
             ]
             eqn = eqn.replace(outvars=outs)
-            needed.update(v for v in eqn.invars if isinstance(v, Var))
+        needed.update(v for v in eqn.invars if isinstance(v, Var))
         eqns.append(eqn)
     eqns.reverse()
     used_inputs = [v in needed for v in jaxpr.invars]
@@ -66,7 +64,7 @@ def dce_jaxpr(
     return result, used_inputs
 
 
-def dce_call(keep: tuple[bool, ...], eqn: Eqn) -> tuple[Sequence[bool], Eqn]:
+def dce_call(keep: tuple[bool, ...], eqn: Eqn) -> Eqn:
     """The rule of a primitive that runs its param `jaxpr` once on its operands."""
     closed: ClosedJaxpr = eqn.params["jaxpr"]
 
@@ -75,7 +73,7 @@ def dce_call(keep: tuple[bool, ...], eqn: Eqn) -> tuple[Sequence[bool], Eqn]:
         return ClosedJaxpr(jaxpr, closed.consts), used
 
     smaller, used = closed.derived(("dce", keep), make)
-    return used, eqn.replace(
+    return eqn.replace(
         invars=[v for v, u in zip(eqn.invars, used, strict=True) if u],
         outvars=[v for v, k in zip(eqn.outvars, keep, strict=True) if k],
         params={**eqn.params, "jaxpr": smaller},

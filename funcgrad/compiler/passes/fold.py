@@ -25,7 +25,9 @@ def fold(program: ClosedJaxpr) -> ClosedJaxpr:
                 eqns.append(eqn)
                 continue
             args = [v.array if isinstance(v, Literal) else known[v] for v in eqn.invars]
-            for var, value in zip(eqn.outvars, eqn.primitive.bind(*args, **eqn.params), strict=True):
+            for var, value in zip(
+                eqn.outvars, eqn.primitive.bind(*args, **eqn.params), strict=True
+            ):
                 if value.aval.shape:
                     known[var] = value
                 else:

@@ -1,0 +1,27 @@
+"""The exception classes that users may want to catch."""
+
+from funcgrad.base.errors import (
+    ConcretizationTypeError,
+    DonatedBufferError,
+    KeyReuseError,
+    NonConcreteBooleanIndexError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    TypePromotionError,
+    UnboundAxisNameError,
+    UnexpectedTracerError,
+)
+
+__all__ = [
+    "ConcretizationTypeError",
+    "DonatedBufferError",
+    "KeyReuseError",
+    "NonConcreteBooleanIndexError",
+    "TracerArrayConversionError",
+    "TracerBoolConversionError",
+    "TracerIntegerConversionError",
+    "TypePromotionError",
+    "UnboundAxisNameError",
+    "UnexpectedTracerError",
+]

@@ -1,0 +1,6 @@
+"""Names that JAX calls experimental."""
+
+from funcgrad.api.callbacks import io_callback
+from funcgrad.base.config import enable_x64
+
+__all__ = ["enable_x64", "io_callback"]

@@ -1,0 +1,5 @@
+"""Pytrees as vectors."""
+
+from funcgrad.api.ravel import ravel_pytree
+
+__all__ = ["ravel_pytree"]
