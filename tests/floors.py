@@ -53,9 +53,10 @@ ORDERS: dict[str, tuple[str, ...]] = {
         "compiler.passes": "inline fold simplify cse dce loops",
         "compiler.llvm": "target emit math gemm conv pool",
         "primitives": """nary structural cast compare elementwise reduction precision matrix_product
-            contraction combiner folding indexing gathering scattering scatter_derivatives
+            contraction combiner folding indexing gathering scatter_derivatives scattering
             slicing sliding selecting select_scatter window convolution sorting cumulative bits
-            call remat custom branch loop special fft linalg collective mapped host""",
+            key_reuse keys call remat custom branch loop special incomplete random_gamma fft
+            linalg collective mapped host""",
         "api": """flat grad vmap derivatives stages jit inspect custom checkpoint callbacks collectives
             control devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",

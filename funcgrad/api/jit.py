@@ -146,6 +146,11 @@ class JitFunction(Generic[P, R]):
         kwargs: dict,
     ) -> Staged:
         events.notify("trace", function=self._fun, avals=avals)
+        if config.no_tracing:
+            raise RuntimeError(
+                f"re-tracing function {function_name(self._fun)} for jit, but no_tracing is set: "
+                f"it was called with new types {[a.str_short() for a in avals]}"
+            )
         if config.log_compiles:
             print(f"jit: tracing {function_name(self._fun)} for {[a.str_short() for a in avals]}")
         names = argument_names(self._fun, args, kwargs)

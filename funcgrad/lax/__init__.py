@@ -184,7 +184,6 @@ from funcgrad.primitives.special import (
 )
 
 # indexing
-from funcgrad.primitives import gathering, scatter_derivatives, scattering
 from funcgrad.primitives.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,

@@ -76,7 +76,7 @@ def gather_evaluate(
 
 def filling(xp: Any, value: Any, dtype: np.dtype) -> Any:
     """The fill value as a 0-d array; for keys, in each of their words."""
-    return xp.asarray((value,) * len(dtype) if dtype.names else value, dtype)
+    return xp.asarray((value,) * len(dtype.names) if dtype.names else value, dtype)
 
 
 def one_window(x: Any, start: Any, numbers: GatherDimensionNumbers, sizes: Shape) -> Any:

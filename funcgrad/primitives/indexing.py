@@ -61,11 +61,11 @@ class ScatterDimensionNumbers(NamedTuple):
         scatter_indices_batching_dims: ... these axes of the indices, pair by pair.
     """
 
-    update_window_dims: Sequence[int]
-    inserted_window_dims: Sequence[int]
-    scatter_dims_to_operand_dims: Sequence[int]
-    operand_batching_dims: Sequence[int] = ()
-    scatter_indices_batching_dims: Sequence[int] = ()
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
 
 
 DimensionNumbers = GatherDimensionNumbers | ScatterDimensionNumbers
@@ -138,7 +138,7 @@ def gather(
     return gather_p.bind1(
         operand,
         start_indices,
-        dimension_numbers=GatherDimensionNumbers(*map(_ints, dimension_numbers)),
+        dimension_numbers=GatherDimensionNumbers(*_hashable(dimension_numbers)),
         slice_sizes=canonical_shape(slice_sizes, "slice_sizes"),
         unique_indices=bool(unique_indices),
         indices_are_sorted=bool(indices_are_sorted),
@@ -162,8 +162,10 @@ def _fill_scalar(value: Any, dtype: Any) -> Any:
     return int(info.min if dtypes.issubdtype(dtype, np.signedinteger) else info.max)
 
 
-def _ints(axes: Sequence[int]) -> tuple[int, ...]:
-    return tuple(int(a) for a in axes)
+def _hashable(numbers: DimensionNumbers) -> Sequence[tuple[int, ...]]:
+    if all(type(axes) is tuple for axes in numbers):
+        return numbers
+    return [tuple(int(a) for a in axes) for axes in numbers]
 
 
 def scatter(
@@ -309,7 +311,7 @@ def _bind_scatter(
         *arrays,
         update_jaxpr=program,
         update_consts=(),
-        dimension_numbers=ScatterDimensionNumbers(*map(_ints, dimension_numbers)),
+        dimension_numbers=ScatterDimensionNumbers(*_hashable(dimension_numbers)),
         indices_are_sorted=bool(is_sorted),
         unique_indices=bool(unique),
         mode=GatherScatterMode.from_any(mode),

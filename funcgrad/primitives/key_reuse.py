@@ -14,6 +14,7 @@ from funcgrad.base.config import config
 from funcgrad.base.errors import KeyReuseError
 from funcgrad.base.trace import current_source
 from funcgrad.ir.jaxpr import Var
+from funcgrad.transforms.staging import Recorder
 
 
 class Use(NamedTuple):
@@ -32,7 +33,7 @@ class Consumed(NamedTuple):
 
 
 _by_memory: dict[int, Consumed] = {}
-_by_variable: "weakref.WeakKeyDictionary[Var, Use]" = weakref.WeakKeyDictionary()
+_by_program: "weakref.WeakKeyDictionary[Recorder, dict[Var, Use]]" = weakref.WeakKeyDictionary()
 
 
 def consume(by: str, keys: Any) -> None:
@@ -55,12 +56,12 @@ def consume(by: str, keys: Any) -> None:
     known.uses.append(Use(by, place_now(), offsets))
 
 
-def consume_variable(by: str, variable: Var) -> None:
-    """The same for a key that a program is being written with."""
-    use = _by_variable.get(variable)
-    if use is not None:
-        raise reused(by, use)
-    _by_variable[variable] = Use(by, place_now(), np.empty(0))
+def consume_variable(by: str, program: Recorder, variable: Var) -> None:
+    """The same for a key in a program that is being written."""
+    uses = _by_program.setdefault(program, {})
+    if variable in uses:
+        raise reused(by, uses[variable])
+    uses[variable] = Use(by, place_now(), np.empty(0))
 
 
 def addresses(keys: np.ndarray) -> np.ndarray:

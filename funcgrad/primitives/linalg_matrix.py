@@ -130,6 +130,13 @@ def part(x: Any, rows: slice, columns: slice) -> Any:
     return slice_array(x, (*zeros, top, left), (*batch, bottom, right))
 
 
+def elements(v: Any, chosen: slice) -> Any:
+    """v[..., chosen]"""
+    shape = aval_of(v).shape
+    zeros = [0] * (len(shape) - 1)
+    return slice_array(v, (*zeros, chosen.start), (*shape[:-1], chosen.stop))
+
+
 def padded(x: Any, rows: int, columns: int) -> Any:
     """x with that many rows and columns of zeros at the end."""
     config = [(0, 0, 0)] * (aval_of(x).ndim - 2)
@@ -236,6 +243,24 @@ def check_square(name: str, shape: tuple[int, ...]) -> int:
     if shape[0] != shape[1]:
         raise ValueError(f"{name} takes square matrices [..., n, n], got matrices of shape {shape}")
     return shape[0]
+
+
+def check_subset(given: tuple[int, int], count: int) -> tuple[int, int]:
+    """The range of values to return, of `count`."""
+    start, end = given
+    if not 0 <= start <= end <= count:
+        raise ValueError(
+            f"subset_by_index needs 0 <= start <= end <= {count}, the number of values; got {given}"
+        )
+    return start, end
+
+
+def check_choice(name: str, asked: Any, available: Sequence[Any]) -> None:
+    """NotImplementedError for an algorithm that only other devices have."""
+    if asked is not None and asked not in available:
+        raise NotImplementedError(
+            f"{name}: {asked} is not there on a CPU; use None or {' or '.join(map(str, available))}"
+        )
 
 
 def by_definition(primitive: Primitive, definition: Callable) -> None:

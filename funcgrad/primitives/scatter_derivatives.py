@@ -19,7 +19,6 @@ from funcgrad.base.basis import (
     full_like,
     iota,
     mul,
-    neg,
     reshape,
     scalar_like,
     select_n,
@@ -35,15 +34,11 @@ from funcgrad.primitives.indexing import (
     gather,
     scatter,
     scatter_add,
-    scatter_add_p,
-    scatter_max_p,
-    scatter_min_p,
     scatter_mul_p,
     scatter_p,
-    scatter_sub_p,
     window_sizes,
 )
-from funcgrad.transforms import backward, forward
+from funcgrad.transforms import forward
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program
 from funcgrad.transforms.forward import instantiate_zeros
@@ -218,16 +213,3 @@ def scatter_backward(cts: Sequence, x: Any, indices: Any, updates: Any, **params
         ct_updates = read_back(ct, indices, aval, params)
         ct_updates = ct_updates if kept is None else where(kept, ct_updates)
     return [ct_x, None, ct_updates]
-
-
-for _primitive, _sign in ((scatter_add_p, lambda ct: ct), (scatter_sub_p, neg)):
-    forward.rules[_primitive] = linear_scatter_forward(_primitive)
-    backward.rules[_primitive] = linear_scatter_backward(_sign)
-
-for _primitive in (scatter_min_p, scatter_max_p):
-    forward.rules[_primitive] = extremal_forward(_primitive)
-
-forward.rules[scatter_mul_p] = scatter_mul_forward
-backward.rules[scatter_mul_p] = scatter_mul_backward
-forward.rules[scatter_p] = scatter_forward
-backward.rules[scatter_p] = scatter_backward

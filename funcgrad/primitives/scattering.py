@@ -9,6 +9,7 @@ import numpy as np
 from funcgrad.base import dtypes
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, shaped
+from funcgrad.base.basis import neg
 from funcgrad.base.shapes import Shape
 from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure, single
 from funcgrad.ir.jaxpr import ClosedJaxpr
@@ -34,7 +35,16 @@ from funcgrad.primitives.indexing import (
     windows_shape,
 )
 from funcgrad.primitives.nary import ANY, NUMBER, check_dtype, check_same_dtype
-from funcgrad.transforms import batching
+from funcgrad.primitives.scatter_derivatives import (
+    extremal_forward,
+    linear_scatter_backward,
+    linear_scatter_forward,
+    scatter_backward,
+    scatter_forward,
+    scatter_mul_backward,
+    scatter_mul_forward,
+)
+from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.batching import BatchAxis, batch_program
 
 # evaluate
@@ -266,3 +276,15 @@ for _primitive in (scatter_p, *COMBINE):
     evaluate_rules[_primitive] = scatter_evaluate(_primitive)
     abstract_rules[_primitive] = scatter_abstract(_primitive)
     batching.rules[_primitive] = scatter_batch(_primitive)
+
+for _primitive, _sign in ((scatter_add_p, lambda ct: ct), (scatter_sub_p, neg)):
+    forward.rules[_primitive] = linear_scatter_forward(_primitive)
+    backward.rules[_primitive] = linear_scatter_backward(_sign)
+
+for _primitive in (scatter_min_p, scatter_max_p):
+    forward.rules[_primitive] = extremal_forward(_primitive)
+
+forward.rules[scatter_mul_p] = scatter_mul_forward
+backward.rules[scatter_mul_p] = scatter_mul_backward
+forward.rules[scatter_p] = scatter_forward
+backward.rules[scatter_p] = scatter_backward

@@ -26,15 +26,16 @@ from funcgrad.base.shapes import Shape, canonical_axis, canonical_shape, check_l
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
 from funcgrad.primitives.compare import lt
 from funcgrad.primitives.elementwise import rem
+from funcgrad.primitives.gathering import gather_batch
 from funcgrad.primitives.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
     gather,
-    gather_p,
     scatter_p,
 )
 from funcgrad.primitives.nary import check_same_dtype
+from funcgrad.primitives.scattering import scatter_batch
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.forward import instantiate_zeros
@@ -332,7 +333,7 @@ def dynamic_slice_batch(axis: Any, values: Sequence, axes: Sequence, slice_sizes
         return (dynamic_slice_p.bind1(x, zero, *starts, slice_sizes=sizes),), (0,)
     vectors, of_vectors = index_vectors(axis, starts, axes[1:])
     dims = tuple(range(len(slice_sizes)))
-    return batching.rules[gather_p](
+    return gather_batch(
         axis,
         [x, vectors],
         [axes[0], of_vectors],
@@ -406,7 +407,7 @@ def dynamic_update_slice_batch(axis: Any, values: Sequence, axes: Sequence) -> A
         return (dynamic_update_slice_p.bind1(x, update, zero, *starts),), (0,)
     vectors, of_vectors = index_vectors(axis, starts, axes[2:])
     dims = tuple(range(len(starts)))
-    return batching.rules[scatter_p](
+    return scatter_batch(scatter_p)(
         axis,
         [x, vectors, update],
         [axes[0], of_vectors, axes[1]],

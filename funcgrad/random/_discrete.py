@@ -9,6 +9,7 @@ from funcgrad import numpy as jnp
 from funcgrad.base import dtypes
 from funcgrad.base.basis import convert, full_like, scalar_like
 from funcgrad.base.shapes import Shape, canonical_shape
+from funcgrad.primitives.keys import random_clone
 from funcgrad.random._arguments import common_shape, float_dtype, int_dtype, placed, sampler
 from funcgrad.random._keys import checked_key, split_typed
 from funcgrad.random._uniform import _uniform
@@ -83,7 +84,7 @@ def _poisson(key: Any, lam: Any, shape: Shape, dtype: np.dtype) -> Any:
     few = (lam != lam) | (lam < 10)
     limit = min(int(dtypes.iinfo(dtype).max), 2**31 - 1)
     counted = poisson_by_counting(key, jnp.where(few, lam, 0.0), shape, limit)
-    rejected = poisson_by_rejection(key, jnp.where(few, 1e5, lam), shape, limit)
+    rejected = poisson_by_rejection(random_clone(key), jnp.where(few, 1e5, lam), shape, limit)
     drawn = jnp.where(few, convert(counted, dtype), convert(rejected, dtype))
     return jnp.where(lam == 0, full_like(drawn, 0), drawn)
 
@@ -123,7 +124,7 @@ def poisson_by_rejection(key: Any, lam: Any, shape: Shape, limit: int) -> Any:
         keys = split_typed(key, 3)
         u = _uniform(keys[1], 0.0, 1.0, shape, lam.dtype) - 0.5
         v = _uniform(keys[2], 0.0, 1.0, shape, lam.dtype)
-        us = 0.5 - jnp.abs(u)
+        us = 0.5 - lax.abs(u)
         k = lax.floor((2 * a / us + b) * u + lam + 0.43)
         height = lax.log(v * inv_alpha / (a / (us * us) + b))
         surely = (us >= 0.07) & (v <= v_r)
@@ -172,7 +173,7 @@ def _binomial(key: Any, n: Any, p: Any, shape: Shape, dtype: np.dtype) -> Any:
     limit = float(dtypes.finfo(dtype).max)
     counted = binomial_by_counting(key, jnp.where(few, n, 0.0), q, shape, limit)
     many, chance = jnp.where(few, 1e4, n), jnp.where(few, 0.5, q)
-    rejected = binomial_by_rejection(key, many, chance, shape, limit)
+    rejected = binomial_by_rejection(random_clone(key), many, chance, shape, limit)
     drawn = jnp.where(few, convert(counted, dtype), convert(rejected, dtype))
     drawn = jnp.where(no_count | no_chance, np.nan, jnp.where(endless, np.inf, drawn))
     as_drawn = smaller | no_count | (p != p) | endless
@@ -229,7 +230,7 @@ def binomial_by_rejection(key: Any, n: Any, p: Any, shape: Shape, limit: float) 
         keys = split_typed(key, 3)
         u = _uniform(keys[1], 0.0, 1.0, shape, p.dtype) - 0.5
         v = _uniform(keys[2], 0.0, 1.0, shape, p.dtype)
-        us = 0.5 - jnp.abs(u)
+        us = 0.5 - lax.abs(u)
         k = lax.floor((2 * a / us + b) * u + c)
         surely = (us >= 0.07) & (v <= v_r)
         never = (k < 0) | (k > n)

@@ -295,5 +295,5 @@ def _ball(key: Any, p: Any, shape: Shape, dtype: np.dtype) -> Any:
     keys = split_typed(key)
     g = _generalized_normal(keys[0], p, shape, dtype)
     e = _exponential(keys[1], shape[:-1], dtype)
-    norm = (jnp.sum(jnp.abs(g) ** p, axis=-1) + e) ** (1 / p)
+    norm = (jnp.sum(lax.abs(g) ** p, axis=-1) + e) ** (1 / p)
     return g / norm[..., None]

@@ -105,7 +105,7 @@ def consume_traced(name: str, key: Any) -> None:
     while isinstance(key, Tracer):
         match key:
             case RecordedTracer():
-                return consume_variable(name, key.variable)
+                return consume_variable(name, key._trace, key.variable)
             case ForwardTracer():
                 key = key.primal
             case BatchTracer():

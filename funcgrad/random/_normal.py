@@ -150,7 +150,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
 @sampler
 def _maxwell(key: Any, shape: Shape, dtype: np.dtype) -> Any:
-    return jnp.sqrt(jnp.sum(jnp.square(_normal(key, (*shape, 3), dtype)), axis=-1))
+    return lax.sqrt(jnp.sum(lax.square(_normal(key, (*shape, 3), dtype)), axis=-1))
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
@@ -209,12 +209,11 @@ def wald(
 
 @sampler
 def _wald(key: Any, mean: Any, shape: Shape, dtype: np.dtype) -> Any:
-    """One root of a quadratic in a chi-square number y, or the other one with its probability."""
+    """One root of a quadratic, given by a chi-square number, or the other with its probability."""
     keys = split_typed(key)
     mean = jnp.broadcast_to(convert(mean, dtype), shape)
-    y = jnp.square(_normal(keys[0], shape, dtype))
-    squared = jnp.square(mean)
-    root = jnp.sqrt(4 * mean * y + squared * jnp.square(y))
-    x = mean + squared * y / 2 - mean / 2 * root
-    first = _uniform(keys[1], 0.0, 1.0, shape, dtype) <= mean / (mean + x)
-    return jnp.where(first, x, squared / x)
+    w = mean * lax.square(_normal(keys[0], shape, dtype)) / 2
+    # The smaller root is mean (1 + w - sqrt(w^2 + 2 w)), less its cancellation.
+    x = mean / (1 + w + lax.sqrt(w * (w + 2)))
+    smaller = _uniform(keys[1], 0.0, 1.0, shape, dtype) <= mean / (mean + x)
+    return jnp.where(smaller, x, lax.square(mean) / x)

@@ -1,12 +1,16 @@
 """Staging: run a function on tracers that write down what it does, as a jaxpr."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import ShapedArray
+from funcgrad.base.config import config
 from funcgrad.base.dtypes import KeyType
+from funcgrad.base.errors import UnexpectedTracerError
 from funcgrad.base.source import Place
 from funcgrad.base.trace import (
     Primitive,
@@ -44,7 +48,7 @@ class Recorder(Trace):
 
     @property
     def description(self) -> str:  # type: ignore[override]
-        return f"the tracing of {self.debug_info.function}"
+        return f"the tracing of function {self.debug_info.function}"
 
     def argument(self, aval: ShapedArray) -> "RecordedTracer":
         var = Var(aval)
@@ -151,18 +155,26 @@ def stage(
 
     Constants may be tracers of outer transformations; the caller passes those as operands.
     """
-    with staging(in_avals, debug_info or DebugInfo()) as (trace, tracers):
-        return trace.close(function(*tracers))
-
-
-@contextlib.contextmanager
-def staging(
-    in_avals: Sequence[ShapedArray], debug_info: DebugInfo
-) -> Iterator[tuple[Staging, list[RecordedTracer]]]:
-    """A new Staging trace, current for the block, and the tracers of its arguments."""
-    trace = Staging(current_trace(), debug_info)
+    trace = Staging(current_trace(), debug_info or DebugInfo())
     with starting(trace):
-        yield trace, [trace.argument(a) for a in in_avals]
+        closed = trace.close(function(*[trace.argument(a) for a in in_avals]))
+    if config.check_tracer_leaks:
+        check_leaks(weakref.ref(trace), trace.description)
+    return closed
+
+
+def check_leaks(trace: "weakref.ref[Staging]", description: str) -> None:
+    """Raise if anything outside still holds a trace that has ended (`checking_leaks`)."""
+    gc.collect()
+    ended = trace()
+    # Two references are ours: the local name here and the one of the caller.
+    if ended is not None and sys.getrefcount(ended) > 3:
+        held = [x for x in gc.get_referrers(ended) if isinstance(x, RecordedTracer)]
+        shown = ", ".join(f"{t.aval.str_short()}{t.birthplace()}" for t in held[:3])
+        raise UnexpectedTracerError(
+            f"Leaked tracers: {description} has ended, but {len(held)} of its traced values are "
+            f"still held: {shown}. Return them from the function instead of storing them."
+        )
 
 
 def stage_closed(
