@@ -47,7 +47,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
             treediff treeproto treedef treeflatten treeprefix treeregister tree aval shapes
             backend placement methods typing array trace basis""",
         "ir": "jaxpr evaluate check show cost",
-        "transforms": "staging forward batching partial backward linearize",
+        "transforms": "staging forward batching partial backward linearize masking",
         "compiler": """lowering loops passes fuse buffers schedule reference llvm cuda libraries
             executable disk pipeline""",
         "compiler.passes": "inline fold simplify cse dce loops",

@@ -1,6 +1,6 @@
 """The primitives as functions: strict about dtypes and shapes, the layer under `funcgrad.numpy`."""
 
-# ruff: noqa: F401
+# ruff: noqa: F401, I001
 
 # structural
 from funcgrad.lax._structural import (

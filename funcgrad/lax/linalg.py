@@ -24,6 +24,7 @@ from funcgrad.primitives.linalg_lu import (
     lu_pivots_to_permutation,
     lu_pivots_to_permutation_p,
 )
+from funcgrad.primitives.linalg_polar import qdwh
 from funcgrad.primitives.linalg_qr import (
     householder_product,
     householder_product_p,

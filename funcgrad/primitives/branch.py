@@ -9,6 +9,7 @@ from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import (
     broadcast_in_dim,
     convert,
+    eq,
     moveaxis,
     select_n,
 )
@@ -18,10 +19,11 @@ from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
 from funcgrad.primitives.call import masked
 from funcgrad.primitives.compare import clamp
-from funcgrad.transforms import backward, batching, forward, partial
+from funcgrad.transforms import backward, batching, forward, masking, partial
 from funcgrad.transforms.backward import backward_program, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted
 from funcgrad.transforms.forward import jvp_program, zeros_like_aval
+from funcgrad.transforms.masking import masked_program, needs_mask
 from funcgrad.transforms.partial import Partial, merge, split_program
 from funcgrad.transforms.staging import stage_closed
 
@@ -102,13 +104,25 @@ def cond_batch(axis: BatchAxis, values: Sequence, axes: Sequence, branches: Prog
         programs = tuple(batch_program(b, axis, batched, out_batched)[0] for b in branches)
         outs = cond_p.bind(values[0], *operands, branches=programs)
         return outs, [0 if b else None for b in out_batched]
-    # Members take different branches: all branches run, and each member selects its result.
+    # Members take different branches: all branches run, switched off for the members that did not
+    # take them, and each member selects its result.
     index = moveaxis(values[0], axes[0], 0)
     lanes = clamp(np.int32(0), index, np.int32(len(branches) - 1))
-    results = [batch_program(b, axis, batched, True)[0](*operands) for b in branches]
-    return [_select_lanes(lanes, outs) for outs in zip(*results, strict=True)], [0] * len(
-        branches[0].out_avals
-    )
+    results = [
+        _run_masked(axis, b, eq(lanes, np.int32(i)), operands, batched)
+        for i, b in enumerate(branches)
+    ]
+    outs = [_select_lanes(lanes, cases) for cases in zip(*results, strict=True)]
+    return outs, [0] * len(outs)
+
+
+def _run_masked(
+    axis: BatchAxis, branch: ClosedJaxpr, on: Any, operands: Sequence, batched: tuple[bool, ...]
+) -> tuple:
+    """One branch for the whole batch; loops stand still and callbacks are silent where it is off."""
+    if not needs_mask(branch):
+        return batch_program(branch, axis, batched, True)[0](*operands)
+    return batch_program(masked_program(branch), axis, (True, *batched), True)[0](on, *operands)
 
 
 def _select_lanes(lanes: Any, cases: Sequence[Any]) -> Any:
@@ -190,6 +204,12 @@ def cond_dce(keep: tuple[bool, ...], eqn: Eqn) -> Eqn:
     )
 
 
+def cond_masked(on: Any, args: Sequence, params: dict[str, Any]) -> tuple:
+    index, *operands = args
+    branches = tuple(masked_program(b) for b in params["branches"])
+    return cond_p.bind(index, on, *operands, branches=branches)
+
+
 evaluate_rules[cond_p] = cond_evaluate
 abstract_rules[cond_p] = cond_abstract
 forward.rules[cond_p] = cond_forward
@@ -197,3 +217,4 @@ backward.rules[cond_p] = cond_backward
 batching.rules[cond_p] = cond_batch
 partial.rules[cond_p] = cond_partial
 dce.rules[cond_p] = cond_dce
+masking.rules[cond_p] = cond_masked

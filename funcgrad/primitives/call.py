@@ -7,10 +7,11 @@ from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rul
 from funcgrad.compiler.passes import dce, inline
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr
-from funcgrad.transforms import backward, batching, forward, partial
+from funcgrad.transforms import backward, batching, forward, masking, partial
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted
 from funcgrad.transforms.forward import jvp_program
+from funcgrad.transforms.masking import masked_program
 
 jit_p = Primitive("jit")
 
@@ -63,6 +64,9 @@ def program_call(primitive: Primitive) -> None:
         lambda params, split: {**params, "jaxpr": split.unknown},
     )
     dce.rules[primitive] = dce.dce_call
+    masking.rules[primitive] = lambda on, args, params: primitive.bind(
+        on, *args, **{**params, "jaxpr": masked_program(params["jaxpr"])}
+    )
 
 
 def masked(mask: Sequence[bool], values: Sequence[Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from funcgrad.base.aval import ShapedArray, shaped
 from funcgrad.base.basis import moveaxis
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive, abstract_rules, evaluate_rules
-from funcgrad.transforms import batching, forward
+from funcgrad.transforms import batching, forward, masking
 from funcgrad.transforms.batching import BatchAxis, to_front
 
 pure_callback_p = Primitive("pure_callback")
@@ -213,6 +213,22 @@ def debug_batch(
 
 
 @dataclass(frozen=True)
+class _IfOn:
+    """A callback with a switch in front of its arguments."""
+
+    callback: Callable
+
+    def __call__(self, on: Any, *args: Any) -> tuple:
+        if on:
+            self.callback(*args)
+        return ()
+
+
+def debug_masked(on: Any, args: Sequence, params: dict[str, Any]) -> tuple:
+    return debug_callback_p.bind(on, *args, **{**params, "callback": _IfOn(params["callback"])})
+
+
+@dataclass(frozen=True)
 class _EachMember:
     """A callback without results, called for each member of a batch."""
 
@@ -229,3 +245,5 @@ evaluate_rules[debug_callback_p] = debug_evaluate
 abstract_rules[debug_callback_p] = debug_abstract
 forward.rules[debug_callback_p] = debug_forward
 batching.rules[debug_callback_p] = debug_batch
+masking.rules[debug_callback_p] = debug_masked
+masking.always_masked.add(debug_callback_p)

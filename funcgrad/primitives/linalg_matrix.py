@@ -24,7 +24,14 @@ from funcgrad.base.basis import (
     slice_array,
     transpose,
 )
-from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure
+from funcgrad.base.trace import (
+    Primitive,
+    Rule,
+    abstract_eval,
+    abstract_rules,
+    evaluate_rules,
+    pure,
+)
 from funcgrad.primitives.compare import ge
 from funcgrad.primitives.contraction import batch_matmul
 from funcgrad.primitives.elementwise import conj, div, is_complex
@@ -207,7 +214,8 @@ def matrix_primitive(
         ]
 
     def evaluated(xp: Any, *buffers: Any, **params: Any) -> tuple:
-        outs = abstract(*(ShapedArray(b.shape, b.dtype) for b in buffers), **params)
+        avals = [shaped(b.shape, b.dtype) for b in buffers]
+        outs, _ = abstract_eval(primitive, avals, params)
         return tuple(evaluate(xp, outs, *buffers, **params))
 
     abstract_rules[primitive] = pure(abstract)

@@ -11,11 +11,13 @@ from funcgrad.compiler.passes import dce
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Var
 from funcgrad.primitives.call import masked
+from funcgrad.primitives.compare import bitwise_and
 from funcgrad.primitives.reduction import reduce_or
-from funcgrad.transforms import backward, batching, forward, partial
+from funcgrad.transforms import backward, batching, forward, masking, partial
 from funcgrad.transforms.backward import Linear, backward_pass, instantiate_ct, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, to_front
 from funcgrad.transforms.forward import add_tangents, jvp_program, zeros_like_aval
+from funcgrad.transforms.masking import SWITCH, masked_program
 from funcgrad.transforms.partial import Partial, merge, split_program
 from funcgrad.transforms.staging import stage_closed
 
@@ -384,6 +386,11 @@ def scan_dce(keep: tuple[bool, ...], eqn: Eqn) -> Eqn:
     )
 
 
+def scan_masked(on: Any, args: Sequence, params: dict[str, Any]) -> tuple:
+    body = masked_program(params["jaxpr"])
+    return scan_p.bind(on, *args, **{**params, "jaxpr": body, "num_consts": params["num_consts"] + 1})
+
+
 evaluate_rules[scan_p] = scan_evaluate
 abstract_rules[scan_p] = scan_abstract
 forward.rules[scan_p] = scan_forward
@@ -391,6 +398,7 @@ backward.rules[scan_p] = scan_backward
 batching.rules[scan_p] = scan_batch
 partial.rules[scan_p] = scan_partial
 dce.rules[scan_p] = scan_dce
+masking.rules[scan_p] = scan_masked
 
 
 # while
@@ -584,9 +592,32 @@ def while_backward(cts: Sequence, *args: Any, **params: Any) -> list[Any]:
     )
 
 
+def while_masked(on: Any, args: Sequence, params: dict[str, Any]) -> tuple:
+    """A loop that is switched off does not turn at all."""
+    cond_nconsts, body_nconsts = params["cond_nconsts"], params["body_nconsts"]
+    test_jaxpr: ClosedJaxpr = params["cond_jaxpr"]
+
+    def test(on: Any, *given: Any) -> list[Any]:
+        return [bitwise_and(on, test_jaxpr(*given)[0])]
+
+    switched = test_jaxpr.derived(
+        "while_masked", lambda: stage_closed(test, [SWITCH, *test_jaxpr.in_avals])[0]
+    )
+    test_consts, body_consts, carry = parts_of(args, cond_nconsts, body_nconsts)
+    return while_p.bind(
+        on, *test_consts, on, *body_consts, *carry,
+        cond_jaxpr=switched,
+        body_jaxpr=masked_program(params["body_jaxpr"]),
+        cond_nconsts=cond_nconsts + 1,
+        body_nconsts=body_nconsts + 1,
+    )  # fmt: skip
+
+
 evaluate_rules[while_p] = while_evaluate
 abstract_rules[while_p] = while_abstract
 forward.rules[while_p] = while_forward
 backward.rules[while_p] = while_backward
 batching.rules[while_p] = while_batch
 partial.rules[while_p] = while_partial
+masking.rules[while_p] = while_masked
+masking.always_masked.add(while_p)

@@ -98,8 +98,9 @@ def scatter_mul_forward(primals: Sequence, tangents: Sequence, **params: Any) ->
         total = scatter_mul_p.bind1(tangents[0], indices, updates, **params)
     if tangents[2] is not None:
         check_unique(params, "scatter_mul: the gradient with respect to the updates")
-        spread = added(full_like(x, 0), indices, tangents[2], params)
-        total = forward.add_tangents(total, mul(x, spread))
+        factor = read_back(x, indices, aval_of(updates), params)
+        change = added(full_like(x, 0), indices, mul(factor, tangents[2]), params)
+        total = forward.add_tangents(total, change)
     return (out,), (total,)
 
 
