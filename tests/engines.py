@@ -62,11 +62,17 @@ def primitive_named(name: str) -> Any:
 
 def _our_modules() -> list[ModuleType]:
     linalg = getattr(funcgrad.lax, "linalg", None)
-    return [funcgrad.lax, *([linalg] if linalg else []), funcgrad, *family_files()]
+    return [
+        funcgrad.lax,
+        *([linalg] if linalg else []),
+        funcgrad,
+        importlib.import_module("funcgrad.ad_checkpoint"),
+        *family_files(),
+    ]
 
 
 def _jax_modules() -> list[ModuleType]:
-    names = ["jax.lax", "jax.lax.linalg", "jax", "jax._src.lax.lax", "jax.extend.random"]
+    names = ["jax.lax", "jax.lax.linalg", "jax", "jax.ad_checkpoint"]
     return [importlib.import_module(name) for name in names]
 
 
@@ -74,8 +80,8 @@ def _jax_primitive(name: str) -> Any:
     for module in (
         "jax._src.lax.lax",
         "jax._src.lax.windowed_reductions",
-        "jax._src.prng",
-        "jax._src.ad_checkpoint",
+        "jax._src.lax.linalg",
+        "jax.extend.random",
     ):
         found = getattr(importlib.import_module(module), f"{name}_p", None)
         if found is not None:

@@ -54,9 +54,11 @@ ORDERS: dict[str, tuple[str, ...]] = {
         "compiler.llvm": "target emit math gemm conv pool",
         "primitives": """nary structural cast compare elementwise reduction precision matrix_product
             contraction combiner folding indexing gathering scatter_derivatives scattering
-            slicing sliding selecting select_scatter window convolution sorting cumulative bits
+            slicing sliding selecting select_scatter window convolution_spec patches
+            convolution sorting cumulative bits
             key_reuse keys call remat custom branch loop special incomplete random_gamma fft
-            linalg collective mapped host""",
+            linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
+            linalg_polar linalg_reduce collective mapped host""",
         "api": """flat grad vmap derivatives stages jit inspect custom checkpoint callbacks collectives
             control devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",

@@ -49,8 +49,9 @@ class Row:
     Args:
         name: unique in the table; the operation and what is special about this use of it.
         order: how often it can be differentiated, with respect to all its inexact arguments.
-        jax_order: how often JAX can; None where JAX has no such function at all.
-        smooth: whether finite differences at these arguments mean something.
+        jax_lacks: what JAX cannot do with it: "anything", any "derivative", the "second"
+            derivative, or "reverse" mode.
+        smooth: whether the derivative is that of the function, as finite differences see it.
         fixed: positions of arguments that vmap does not map.
         loop: whether vmap must agree with a loop (not so where random numbers or effects are).
         error: how many times the usual rounding error is fine.
@@ -60,7 +61,7 @@ class Row:
     make: Make
     args: tuple
     order: int = 2
-    jax_order: int | None = 2
+    jax_lacks: str = ""
     smooth: bool = True
     fixed: tuple[int, ...] = ()
     loop: bool = True
@@ -157,6 +158,7 @@ def over_dtypes(row: Row) -> Iterator[Row]:
 def rows(*entries: Row) -> list[Row]:
     """The table, with the rows over kinds of dtypes written out; names must differ."""
     table = [r for row in entries for r in over_dtypes(row)]
+    table = [r if r.inexact else replace(r, order=0) for r in table]
     names = [r.name for r in table]
     twice = {n for n in names if names.count(n) > 1}
     assert not twice, f"rows of one name: {twice}"

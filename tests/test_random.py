@@ -2,99 +2,76 @@
 
 import copy
 import pickle
-import warnings
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import ml_dtypes
 import numpy as np
 import pytest
 import scipy.special
 
 import funcgrad
+from answers import describe, storable
+from draws import EQUAL, FEW, PARAMS, RECORDED, ROWS, SAMPLES
 from funcgrad import lax, random
 from funcgrad import numpy as fnp
 from funcgrad.base import dtypes
 from funcgrad.base.config import (
     Config,
     debug_key_reuse,
+    disable_jit,
     enable_custom_prng,
-    enable_x64,
     legacy_prng_key,
     threefry_partitionable,
 )
 from funcgrad.base.errors import KeyReuseError, TypePromotionError
-
-BF16 = ml_dtypes.bfloat16
-ROWS = np.arange(60).reshape(12, 5)
-PARAMS = np.linspace(0.3, 20, 400).astype(np.float32)
-FEW = np.linspace(0.5, 3, 5).astype(np.float32)
-
-Draw = Callable[[ModuleType, Any], Any]
+from funcgrad.primitives import keys as family
 
 
 def words(keys: Any) -> np.ndarray:
     return np.asarray(random.key_data(keys))
 
 
-def both(draw: Draw, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
-    """Our result and JAX's, as NumPy arrays; of the same shape and dtype."""
-    ours, theirs = draw(random, random.key(seed)), draw(jax.random, jax.random.key(seed))
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    assert ours.dtype == theirs.dtype
-    assert ours.shape == theirs.shape
-    return ours, theirs
+# against what JAX drew
 
 
-def assert_equal(draw: Draw, seed: int = 7) -> None:
-    ours, theirs = both(draw, seed)
-    assert ours.tobytes() == np.ascontiguousarray(theirs).tobytes()
-
-
-def assert_close(draw: Draw, rtol: float = 1e-5, atol: float = 1e-6, outliers: float = 0) -> None:
-    ours, theirs = both(draw)
-    wide = np.complex128 if ours.dtype.kind == "c" else np.float64
-    ours, theirs = ours.astype(wide), theirs.astype(wide)
-    same = np.isclose(ours, theirs, rtol, atol, equal_nan=True)
-    assert np.mean(~same) <= outliers
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_draw(name: str):
+    sample = SAMPLES[name]
+    drawn, (expected,) = sample.of(funcgrad), RECORDED.answer(name)
+    assert [describe(drawn)] == RECORDED.manifest["answers"][name]
+    got = storable(drawn)
+    if sample.rtol == sample.atol == 0:
+        assert got.tobytes() == expected.tobytes()
+        return
+    same = np.isclose(got, expected, sample.rtol, sample.atol, equal_nan=True)
+    assert np.mean(~same) <= sample.outliers
 
 
 # keys
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 42, -1, -5, 2**32 + 5, 2**63 - 1, True, np.int8(-3), np.uint64(9)]
+    ("seed", "expected"),
+    [
+        (0, [0, 0]),
+        (42, [0, 42]),
+        (-5, [0, 2**32 - 5]),
+        (2**32 + 5, [0, 5]),
+        (2**63 - 1, [0, 2**32 - 1]),
+        (True, [0, 1]),
+        (np.int8(-3), [0, 2**32 - 3]),
+        (np.uint64(9), [0, 9]),
+    ],
 )
-def test_seed(seed: Any):
-    expected = np.asarray(jax.random.key_data(jax.random.key(seed)))
+def test_seed(seed: Any, expected: list[int]):
     np.testing.assert_array_equal(words(random.key(seed)), expected)
     np.testing.assert_array_equal(np.asarray(random.PRNGKey(seed)), expected)
-
-
-@pytest.mark.parametrize("seed", [-1, 2**40 + 3, np.uint64(2**64 - 3), np.int32(-2)])
-def test_seed_of_64_bits(seed: Any):
-    with enable_x64(True), jax.enable_x64(True):
-        expected = np.asarray(jax.random.key_data(jax.random.key(seed)))
-        np.testing.assert_array_equal(words(random.key(seed)), expected)
 
 
 def test_seed_offset():
     with Config.random_seed_offset(3):
         np.testing.assert_array_equal(words(random.key(4)), [0, 7])
-
-
-@pytest.mark.parametrize("partitionable", [True, False])
-def test_new_keys(partitionable: bool):
-    with threefry_partitionable(partitionable), jax.threefry_partitionable(partitionable):
-        for num in (2, 1, 0, (2, 3), 5):
-            assert_equal(lambda r, k, num=num: r.key_data(r.split(k, num)))
-        assert_equal(lambda r, k: r.key_data(r.fold_in(k, 9)))
-        assert_equal(lambda r, k: r.key_data(r.fold_in(k, np.int32(-4))))
-        raw = jax.random.split(jax.random.PRNGKey(5), 3)
-        np.testing.assert_array_equal(np.asarray(random.split(random.PRNGKey(5), 3)), raw)
 
 
 def test_key_arrays_move_like_others():
@@ -186,167 +163,21 @@ def test_raw_and_typed_keys_as_configured():
         random.uniform(random.PRNGKey(0))
 
 
-# bit for bit
-
-EXACT: dict[str, Draw] = {
-    "bits": lambda r, k: r.bits(k, (3, 5)),
-    "bits 8": lambda r, k: r.bits(k, (7,), np.uint8),
-    "bits 16": lambda r, k: r.bits(k, (7,), np.uint16),
-    "bits of no shape": lambda r, k: r.bits(k),
-    "bits of none": lambda r, k: r.bits(k, (0, 3)),
-    "uniform": lambda r, k: r.uniform(k, (300,)),
-    "uniform float16": lambda r, k: r.uniform(k, (300,), np.float16),
-    "uniform bfloat16": lambda r, k: r.uniform(k, (300,), BF16),
-    "uniform bfloat16 in a range": lambda r, k: r.uniform(k, (300,), BF16, -3.0, 4.0),
-    "uniform float8": lambda r, k: r.uniform(k, (300,), ml_dtypes.float8_e4m3fn),
-    "randint": lambda r, k: r.randint(k, (300,), -5, 1000),
-    "randint int8, full": lambda r, k: r.randint(k, (300,), -128, 128, np.int8),
-    "randint uint8, full": lambda r, k: r.randint(k, (300,), 0, 256, np.uint8),
-    "randint clipped": lambda r, k: r.randint(k, (300,), -1000, 9, np.int16),
-    "randint uint32": lambda r, k: r.randint(k, (300,), 5, np.uint32(2**32 - 1), np.uint32),
-    "randint empty": lambda r, k: r.randint(k, (3,), 7, 7),
-    "randint arrays": lambda r, k: r.randint(k, (2, 5), np.zeros((2, 1), int), np.arange(1, 6)),
-    "randint of floats": lambda r, k: r.randint(k, (9,), 1.5, 7.9),
-    "bernoulli": lambda r, k: r.bernoulli(k, 0.3, (300,)),
-    "bernoulli arrays": lambda r, k: r.bernoulli(k, PARAMS / 20),
-    "bernoulli high": lambda r, k: r.bernoulli(k, PARAMS / 20, mode="high"),
-    "bernoulli default": lambda r, k: r.bernoulli(k),
-    "rademacher": lambda r, k: r.rademacher(k, (300,)),
-    "rademacher float": lambda r, k: r.rademacher(k, (9,), np.float16),
-    "permutation": lambda r, k: r.permutation(k, 2000),
-    "permutation of rows": lambda r, k: r.permutation(k, ROWS),
-    "permutation of columns": lambda r, k: r.permutation(k, ROWS, axis=-1),
-    "permutation independent": lambda r, k: r.permutation(k, ROWS, axis=1, independent=True),
-    "permutation of none": lambda r, k: r.permutation(k, np.zeros((0, 3), np.float32)),
-    "choice": lambda r, k: r.choice(k, 100, (4, 5)),
-    "choice of rows": lambda r, k: r.choice(k, ROWS, (4,)),
-    "choice of columns": lambda r, k: r.choice(k, ROWS, (4, 2), axis=1),
-    "choice without replacement": lambda r, k: r.choice(k, 100, (4, 5), replace=False),
-    "choice of distinct rows": lambda r, k: r.choice(k, ROWS, (6,), False, axis=0),
-    "choice of one": lambda r, k: r.choice(k, ROWS),
-}
-
-
-@pytest.mark.parametrize("name", EXACT)
-def test_equal(name: str):
-    assert_equal(EXACT[name])
-
-
-@pytest.mark.parametrize("width", [8, 16, 32, 64])
-def test_older_stream(width: int):
-    with threefry_partitionable(False), jax.threefry_partitionable(False):
-        with enable_x64(True), jax.enable_x64(True):
-            for shape in ((), (1,), (5,), (2, 3), (0,)):
-                assert_equal(lambda r, k, s=shape: r.bits(k, s, np.dtype(f"uint{width}")))
-
-
-@pytest.mark.parametrize("name", ["randint", "uniform bfloat16", "bernoulli high", "permutation"])
-def test_older_stream_in_use(name: str):
-    with threefry_partitionable(False), jax.threefry_partitionable(False):
-        assert_equal(EXACT[name])
+# the streams
 
 
 def test_older_stream_beyond_one_counter(monkeypatch: pytest.MonkeyPatch):
-    from funcgrad.primitives import keys as family
-
-    monkeypatch.setattr(family, "LONGEST_BLOCK", 5)
     with threefry_partitionable(False):
-        parts = random.split(random.key(3), 3)
-        expected = [np.asarray(random.bits(k, (n,))) for k, n in zip(parts, (5, 5, 2), strict=True)]
-        np.testing.assert_array_equal(random.bits(random.key(3), (12,)), np.concatenate(expected))
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda r, k: r.bits(k, (9,)),
-        lambda r, k: r.uniform(k, (300,)),
-        lambda r, k: r.randint(k, (300,), -(2**40), 2**50),
-        lambda r, k: r.randint(k, (300,), 0, 9, np.int32),
-        lambda r, k: r.choice(k, 50, (9,)),
-        lambda r, k: r.key_data(r.fold_in(k, 8)),
-    ],
-)
-def test_equal_with_64_bits(draw: Draw):
-    with enable_x64(True), jax.enable_x64(True):
-        assert_equal(draw, 2**35 + 1)
-
-
-# up to rounding
-
-CLOSE: dict[str, Draw] = {
-    "uniform in a range": lambda r, k: r.uniform(k, (400,), minval=-PARAMS, maxval=PARAMS + 1),
-    "normal": lambda r, k: r.normal(k, (400,)),
-    "normal complex": lambda r, k: r.normal(k, (400,), np.complex64),
-    "truncated_normal": lambda r, k: r.truncated_normal(k, -1.0, PARAMS),
-    "lognormal": lambda r, k: r.lognormal(k, PARAMS / 40),
-    "exponential": lambda r, k: r.exponential(k, (400,)),
-    "laplace": lambda r, k: r.laplace(k, (400,)),
-    "logistic": lambda r, k: r.logistic(k, (400,)),
-    "cauchy": lambda r, k: r.cauchy(k, (400,)),
-    "gumbel": lambda r, k: r.gumbel(k, (400,)),
-    "gumbel high": lambda r, k: r.gumbel(k, (400,), mode="high"),
-    "gumbel highest": lambda r, k: r.gumbel(k, (400,), mode="highest"),
-    "rayleigh": lambda r, k: r.rayleigh(k, PARAMS),
-    "weibull_min": lambda r, k: r.weibull_min(k, PARAMS, 2.0, (400,)),
-    "pareto": lambda r, k: r.pareto(k, PARAMS),
-    "triangular": lambda r, k: r.triangular(k, -1.0, PARAMS, PARAMS + 20),
-    "maxwell": lambda r, k: r.maxwell(k, (400,)),
-    "double_sided_maxwell": lambda r, k: r.double_sided_maxwell(k, 1.0, PARAMS[:3], (5,)),
-    "double_sided_maxwell alone": lambda r, k: r.double_sided_maxwell(k, 1.0, PARAMS[:3]),
-    "orthogonal": lambda r, k: r.orthogonal(k, 4, (3,)),
-    "orthogonal tall": lambda r, k: r.orthogonal(k, 4, m=2),
-    "orthogonal wide": lambda r, k: r.orthogonal(k, 2, m=4, dtype=np.complex64),
-    "gamma": lambda r, k: r.gamma(k, PARAMS),
-    "gamma of one key": lambda r, k: r.gamma(k, 0.4, (3, 2)),
-    "loggamma": lambda r, k: r.loggamma(k, PARAMS / 20),
-    "beta": lambda r, k: r.beta(k, PARAMS, 2.0),
-    "dirichlet": lambda r, k: r.dirichlet(k, PARAMS.reshape(80, 5)),
-    "dirichlet shaped": lambda r, k: r.dirichlet(k, PARAMS[:3], (4,)),
-    "chisquare": lambda r, k: r.chisquare(k, PARAMS),
-    "f": lambda r, k: r.f(k, PARAMS, 4.0),
-    "t": lambda r, k: r.t(k, PARAMS),
-    "generalized_normal": lambda r, k: r.generalized_normal(k, 1.5, (400,)),
-    "ball": lambda r, k: r.ball(k, 3, 2.5, (50,)),
-    "geometric": lambda r, k: r.geometric(k, PARAMS / 21),
-    "poisson": lambda r, k: r.poisson(k, PARAMS),
-    "poisson int16": lambda r, k: r.poisson(k, 3.0, (9,), np.int16),
-    "poisson of no mean": lambda r, k: r.poisson(k, np.array([-1, 0, np.nan, 0], np.float32)),
-    "binomial": lambda r, k: r.binomial(k, 50, PARAMS / 20),
-    "binomial of odd parameters": lambda r, k: r.binomial(
-        k,
-        np.array([-1, np.nan, np.inf, 5, 5], np.float32),
-        np.array([0.5, 0.5, 0.5, np.nan, 1.5], np.float32),
-    ),
-    "multinomial": lambda r, k: r.multinomial(k, 20, np.float32([[0.2, 0.3, 0.5], [0, 1, 0]])),
-    "categorical": lambda r, k: r.categorical(k, np.log(PARAMS[:10]), shape=(400,)),
-    "categorical axis": lambda r, k: r.categorical(
-        k, PARAMS.reshape(20, 4, 5) / 9, axis=1, shape=(3, 20, 5)
-    ),
-    "categorical distinct": lambda r, k: r.categorical(
-        k, PARAMS.reshape(20, 20) / 9, axis=0, shape=(3, 4, 20), replace=False
-    ),
-    "choice by p": lambda r, k: r.choice(k, 400, (300,), p=PARAMS),
-    "choice of rows by p": lambda r, k: r.choice(k, ROWS, (6,), p=PARAMS[:12]),
-    "choice by p, distinct": lambda r, k: r.choice(k, 400, (5, 6), False, p=PARAMS),
-}
-FEW_DIFFER = {"binomial": 0.01, "choice by p": 0.01}
-
-
-@pytest.mark.parametrize("name", CLOSE)
-def test_close(name: str):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        assert_close(CLOSE[name], outliers=FEW_DIFFER.get(name, 0))
+        parts = zip(random.split(random.key(3), 3), (5, 5, 2), strict=True)
+        expected = np.concatenate([np.asarray(random.bits(key, (n,))) for key, n in parts])
+        monkeypatch.setattr(family, "LONGEST_BLOCK", 5)
+        np.testing.assert_array_equal(random.bits(random.key(3), (12,)), expected)
 
 
 @pytest.mark.parametrize("method", ["cholesky", "svd", "eigh"])
 def test_multivariate_normal(method: str):
-    """The factor is unique up to signs, or for Cholesky altogether."""
     mean = np.array([1, -2, 3], np.float32)
     cov = np.array([[2, 0.5, 0], [0.5, 1, 0.2], [0, 0.2, 3]], np.float32)
-    if method == "cholesky":
-        assert_close(lambda r, k: r.multivariate_normal(k, mean, cov, (4,)))
     x = np.asarray(random.multivariate_normal(random.key(0), mean, cov, (20000,), method=method))
     np.testing.assert_allclose(np.mean(x, 0), mean, atol=0.05)
     np.testing.assert_allclose(np.cov(x.T), cov, atol=0.1)
@@ -354,34 +185,20 @@ def test_multivariate_normal(method: str):
     assert batch.shape == (2, 4, 3)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, BF16])
-def test_close_in_half_precision(dtype: Any):
-    assert_close(lambda r, k: r.normal(k, (400,), dtype), 2e-3, 1e-3, outliers=0.01)
-    assert_close(lambda r, k: r.gamma(k, 2.5, (200,), dtype), 1e-2, 1e-3, outliers=0.01)
-
-
-@pytest.mark.parametrize("draw", [CLOSE["normal"], CLOSE["exponential"], CLOSE["loggamma"]])
-def test_close_with_64_bits(draw: Draw):
-    with enable_x64(True), jax.enable_x64(True):
-        assert_close(draw, 1e-12, 1e-12)
-
-
-def test_no_farther_from_the_truth_than_jax():
-    def error(r: ModuleType, draw: Draw, truth: np.ndarray) -> float:
-        return float(np.median(np.abs(np.asarray(draw(r, r.key(7)), np.float64) / truth - 1)))
-
+def test_no_farther_from_the_truth_than_a_rounding_or_two():
     shape, tiny = (4000,), np.finfo(np.float32).tiny
     lowest = -np.nextafter(np.float32(1), np.float32(0))
     key = random.key(7)
     unit = np.asarray(random.uniform(key, shape), np.float64)
     around = np.asarray(random.uniform(key, shape, minval=lowest), np.float64)
     above = np.asarray(random.uniform(key, shape, minval=tiny), np.float64)
-    for draw, truth in (
-        (lambda r, k: r.normal(k, shape), np.sqrt(2) * scipy.special.erfinv(around)),
-        (lambda r, k: r.exponential(k, shape), -np.log1p(-unit)),
-        (lambda r, k: r.gumbel(k, shape), -np.log(-np.log(above))),
+    for drawn, truth in (
+        (random.normal(key, shape), np.sqrt(2) * scipy.special.erfinv(around)),
+        (random.exponential(key, shape), -np.log1p(-unit)),
+        (random.gumbel(key, shape), -np.log(-np.log(above))),
     ):
-        assert error(random, draw, truth) <= error(jax.random, draw, truth)
+        off = np.abs(np.asarray(drawn, np.float64) - truth) / np.maximum(np.abs(truth), 1)
+        assert off.max() < 3e-7
 
 
 def test_wald_is_exact_where_jax_cancels():
@@ -393,32 +210,31 @@ def test_wald_is_exact_where_jax_cancels():
     u = np.asarray(random.uniform(second, (1000,)))
     truth = np.where(u <= means / (means + x), x, means.astype(np.float64) ** 2 / x)
     np.testing.assert_allclose(random.wald(random.key(7), means), truth, rtol=1e-6)
-    assert_close(lambda r, k: r.wald(k, means), rtol=1e-2)
 
 
 # under transformations
 
-SAMPLERS: dict[str, Draw] = {
-    "randint": EXACT["randint"],
-    "permutation": lambda r, k: r.permutation(k, 20),
-    "choice": lambda r, k: r.choice(k, 9, (4,), p=PARAMS[:9]),
-    "categorical": lambda r, k: r.categorical(k, np.log(PARAMS[:10]), shape=(4,)),
-    "gamma": lambda r, k: r.gamma(k, FEW),
-    "poisson": lambda r, k: r.poisson(k, np.float32([3, 30])),
-    "binomial": lambda r, k: r.binomial(k, 50, np.float32([0.1, 0.6])),
+SAMPLERS: dict[str, Callable[[Any], Any]] = {
+    "randint": lambda k: random.randint(k, (4,), -9, 1000),
+    "permutation": lambda k: random.permutation(k, 20),
+    "choice": lambda k: random.choice(k, 9, (4,), p=PARAMS[:9]),
+    "categorical": lambda k: random.categorical(k, np.log(PARAMS[:10]), shape=(4,)),
+    "gamma": lambda k: random.gamma(k, FEW),
+    "poisson": lambda k: random.poisson(k, np.float32([3, 30])),
+    "binomial": lambda k: random.binomial(k, 50, np.float32([0.1, 0.6])),
 }
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_vmap_and_jit_draw_the_same(name: str):
     def draw(key: Any) -> Any:
-        return SAMPLERS[name](random, key)
+        return SAMPLERS[name](key)
 
     keys = random.split(random.key(3), 3)
     each = [np.asarray(draw(k)) for k in keys]
     np.testing.assert_array_equal(funcgrad.vmap(draw)(keys), each)
     np.testing.assert_array_equal(funcgrad.jit(draw)(keys[0]), each[0])
-    with funcgrad.config.__class__.disable_jit(True):
+    with disable_jit():
         np.testing.assert_array_equal(draw(keys[0]), each[0])
 
 
@@ -426,12 +242,8 @@ def test_vmap_over_parameters():
     keys = random.split(random.key(3), 5)
     each = [float(random.gamma(k, a)) for k, a in zip(keys, FEW, strict=True)]
     np.testing.assert_array_equal(funcgrad.vmap(random.gamma)(keys, FEW), np.float32(each))
-    one = funcgrad.vmap(random.uniform, in_axes=(None, None, None, 0))(
-        keys[0], (2,), np.float32, -FEW
-    )
-    np.testing.assert_allclose(
-        one[3], random.uniform(keys[0], (2,), np.float32, -FEW[3]), rtol=1e-6
-    )
+    draw = lambda low: random.uniform(keys[0], (2,), minval=low)
+    np.testing.assert_allclose(funcgrad.vmap(draw)(-FEW)[3], draw(-FEW[3]), rtol=1e-6)
 
 
 def test_programs_read_like_jax():
@@ -448,36 +260,12 @@ def test_programs_read_like_jax():
 
 # derivatives
 
-DIFFERENTIABLE: dict[str, Callable[[ModuleType, Any, Any], Any]] = {
-    "uniform": lambda r, k, a: r.uniform(k, (5,), minval=a, maxval=2 * a),
-    "truncated_normal": lambda r, k, a: r.truncated_normal(k, -a, a),
-    "lognormal": lambda r, k, a: r.lognormal(k, a),
-    "gamma": lambda r, k, a: r.gamma(k, a),
-    "loggamma": lambda r, k, a: r.loggamma(k, a),
-    "beta": lambda r, k, a: r.beta(k, a, 2 * a),
-    "dirichlet": lambda r, k, a: r.dirichlet(k, a),
-    "t": lambda r, k, a: r.t(k, a),
-    "generalized_normal": lambda r, k, a: r.generalized_normal(k, a[0], (4,)),
-    "rayleigh": lambda r, k, a: r.rayleigh(k, a),
-    "weibull_min": lambda r, k, a: r.weibull_min(k, a, a, (5,)),
-    "pareto": lambda r, k, a: r.pareto(k, a),
-    "triangular": lambda r, k, a: r.triangular(k, -a, a, 2 * a),
-    "double_sided_maxwell": lambda r, k, a: r.double_sided_maxwell(k, a, a),
-    "multivariate_normal": lambda r, k, a: r.multivariate_normal(k, a, jnp_or_ours(r).diag(a)),
-}
 
-
-def jnp_or_ours(r: ModuleType) -> ModuleType:
-    return fnp if r is random else jnp
-
-
-@pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_derivative(name: str):
-    draw = DIFFERENTIABLE[name]
-    ours = lambda a: draw(random, random.key(7), a)
-    theirs = jax.jacfwd(lambda a: draw(jax.random, jax.random.key(7), a))(FEW)
-    np.testing.assert_allclose(funcgrad.jacfwd(ours)(FEW), theirs, rtol=2e-4, atol=1e-5)
-    np.testing.assert_allclose(funcgrad.jacrev(ours)(FEW), theirs, rtol=2e-4, atol=1e-5)
+def test_forward_and_reverse_agree():
+    draw = lambda a: random.beta(random.key(7), a, 2 * a)
+    np.testing.assert_allclose(
+        funcgrad.jacrev(draw)(FEW), funcgrad.jacfwd(draw)(FEW), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_derivative_of_a_mean():
@@ -627,8 +415,3 @@ def test_key_reuse_is_found(use: Callable[[Any], Any]):
 def test_key_use_is_not_mistaken_for_reuse(use: Callable[[Any], Any]):
     with debug_key_reuse(True):
         use(random.key(11))
-
-
-def test_public_names():
-    theirs = {n for n in dir(jax.random) if not n.startswith("_")}
-    assert theirs - set(dir(random)) <= {"annotations"}

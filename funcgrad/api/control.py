@@ -110,7 +110,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: An
         branches: functions of the operands with outputs of the same tree, shapes and dtypes.
         operands: pytrees of arrays.
     """
-    if not all(map(callable, branches)):
+    if not all(callable(b) for b in branches):
         raise TypeError("switch: branches argument should be a sequence of callables.")
     if operand is not None:
         operands = (operand,)

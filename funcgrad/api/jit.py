@@ -13,6 +13,7 @@ from funcgrad.base import events
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.config import config
+from funcgrad.base.dtypes import canonicalize_dtype
 from funcgrad.base.memo import OncePerKey, context_key
 from funcgrad.base.shapes import concrete_int
 from funcgrad.base.source import function_name
@@ -244,7 +245,7 @@ def described_aval(x: Any) -> ShapedArray:
     if isinstance(getattr(x, "aval", None), ShapedArray):
         return x.aval
     if hasattr(x, "shape") and hasattr(x, "dtype"):
-        return ShapedArray(x.shape, x.dtype, getattr(x, "weak_type", False))
+        return ShapedArray(x.shape, canonicalize_dtype(x.dtype), getattr(x, "weak_type", False))
     return aval_of(x)
 
 

@@ -262,3 +262,25 @@ from funcgrad.primitives.window import (
     reduce_window_p,
     reduce_window_sum_p,
 )
+
+# linalg
+from funcgrad.lax import linalg
+
+# convolution
+from funcgrad.lax._convolution import (
+    conv,
+    conv_general_dilated_local,
+    conv_general_dilated_patches,
+    conv_transpose,
+    conv_with_general_padding,
+)
+from funcgrad.primitives.convolution import conv_general_dilated, conv_general_dilated_p
+from funcgrad.primitives.convolution_spec import (
+    ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
+    conv_dimension_numbers,
+    conv_general_permutations,
+    conv_general_shape_tuple,
+    conv_shape_tuple,
+    conv_transpose_shape_tuple,
+)

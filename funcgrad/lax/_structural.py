@@ -79,7 +79,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
     `float`, `int`, ... as the new dtype give a weakly typed result.
     """
-    weak = new_dtype in (int, float, complex)
+    weak = any(new_dtype is kind for kind in (int, float, complex))
     target = dtypes.canonicalize_dtype(new_dtype)
     aval = aval_of(operand)
     operand = as_value(operand)

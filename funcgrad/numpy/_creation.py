@@ -191,9 +191,7 @@ def _from_numbers(data: Any, kinds: set[type], dtype: Any) -> ConcreteArray:
 def _stacked(arrays: list[Any]) -> Any:
     shapes = {x.aval.shape for x in arrays}
     if len(shapes) > 1:
-        raise ValueError(
-            f"array: the elements of a list must have one shape, got {sorted(shapes)}"
-        )
+        raise ValueError(f"array: the elements of a list must have one shape, got {sorted(shapes)}")
     return concatenate([expand(x, 0) for x in arrays], 0)
 
 
@@ -221,9 +219,7 @@ def copy(a: Any, order: str | None = None) -> Any:
     return array(a, copy=True, order=order)
 
 
-def astype(
-    x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None
-) -> Any:
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """x in another dtype; None means the default float.
 
     Floats are rounded towards zero on their way to integers. The imaginary part is lost, with a
@@ -243,9 +239,7 @@ def astype(
     return placed(copy_array(result) if copy else result, device)
 
 
-def frombuffer(
-    buffer: bytes | Any, dtype: Any = float, count: int = -1, offset: int = 0
-) -> Any:
+def frombuffer(buffer: bytes | Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
     """The bytes of a buffer read as an array of one axis."""
     return asarray(np.frombuffer(buffer, dtype=np.dtype(dtype), count=count, offset=offset))
 
@@ -269,4 +263,3 @@ def isscalar(element: Any) -> bool:
     if isinstance(element, (np.ndarray, Array)):
         return len(element.shape) == 0
     return np.isscalar(element)
-

@@ -13,9 +13,7 @@ from funcgrad.numpy._creation import asarray, placed
 from funcgrad.numpy._promotion import broadcast, check_arraylike, constant
 
 
-def zeros(
-    shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """Zeros of a shape, float32 unless a dtype is given."""
     return placed(_filled("zeros", shape, 0, dtype), device, out_sharding)
 
@@ -25,9 +23,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
     return placed(_filled("ones", shape, 1, dtype), device, out_sharding)
 
 
-def empty(
-    shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
-) -> Any:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """The same as `zeros`: an array whose elements mean nothing yet has some all the same."""
     return placed(_filled("empty", shape, 0, dtype), device, out_sharding)
 

@@ -11,7 +11,16 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import broadcast_in_dim, concatenate, convert, reshape
 from funcgrad.base.shapes import Shape, broadcast_shapes, insert_dim
-from funcgrad.numpy._index import ARRAY, DOTS, INTEGER, NEW_AXIS, TRUTH, Entry, is_known, truth_entry
+from funcgrad.numpy._index import (
+    ARRAY,
+    DOTS,
+    INTEGER,
+    NEW_AXIS,
+    TRUTH,
+    Entry,
+    is_known,
+    truth_entry,
+)
 from funcgrad.numpy._promotion import choose, like
 from funcgrad.primitives.compare import lt
 from funcgrad.primitives.indexing import GatherDimensionNumbers
@@ -156,7 +165,9 @@ def _counted_from_front(index: Any, size: int, dtype: np.dtype, wrap_negative: b
     signed = dtypes.issubdtype(index.dtype, np.signedinteger)
     if is_known(index):
         wide = np.asarray(index).astype(np.int64 if signed else index.dtype)
-        return (np.where(wide < 0, wide + size, wide) if signed and wrap_negative else wide).astype(dtype)
+        return (np.where(wide < 0, wide + size, wide) if signed and wrap_negative else wide).astype(
+            dtype
+        )
     index = convert(index, dtype)
     if not signed or not wrap_negative:
         return index

@@ -151,9 +151,7 @@ def _read_dynamic(x: Any, parts: list[Entry]) -> Any:
             _check_axis(x.aval.shape[axis], axis)
             known = part.kind == INTEGER
             at = place_of(part.value, x.aval.shape[axis], axis) if known else part.value
-            starts.append(
-                np.array(at, index_dtype) if known else basis.convert(at, index_dtype)
-            )
+            starts.append(np.array(at, index_dtype) if known else basis.convert(at, index_dtype))
             sizes.append(1)
     return _reshaped(rev(dynamic_slice(x, starts, sizes), reverse), parts)
 

@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base import basis, dtypes
-from funcgrad.base.basis import broadcast_in_dim, convert, expand, reshape, slice_array
+from funcgrad.base.basis import broadcast_in_dim, convert, expand, reshape
 from funcgrad.base.methods import Array
 from funcgrad.base.shapes import Shape, canonical_axis, concrete_int
 from funcgrad.numpy._promotion import promote_dtypes, refuse_out, to_array, to_arrays
-from funcgrad.numpy._shaping import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, transpose
+from funcgrad.numpy._shaping import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    moveaxis,
+    part,
+    ravel,
+    transpose,
+)
 
 Arrays = Sequence[Any] | Any
 
@@ -50,9 +58,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
     rank = len(found[0].aval.shape)
     if rank == 0:
         raise ValueError("concatenate: zero-dimensional arrays cannot be concatenated; use stack")
-    return basis.concatenate(
-        _in_one_dtype("concatenate", found, dtype), canonical_axis(axis, rank)
-    )
+    return basis.concatenate(_in_one_dtype("concatenate", found, dtype), canonical_axis(axis, rank))
 
 
 def _concatenate_members(x: Any, axis: int, dtype: Any) -> Any:
@@ -178,7 +184,7 @@ def _split(name: str, ary: Any, parts: Any, axis: int) -> list[Any]:
     shape = ary.aval.shape
     axis = canonical_axis(axis, len(shape))
     cuts = _cuts(name, shape[axis], parts)
-    return [_between(ary, a, b, axis) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [part(ary, a, b, axis) for a, b in zip(cuts, cuts[1:], strict=False)]
 
 
 def _cuts(name: str, length: int, parts: Any) -> list[int]:
@@ -200,21 +206,13 @@ def _cuts(name: str, length: int, parts: Any) -> list[int]:
     return [0, *np.cumsum(sizes).tolist()]
 
 
-def _between(x: Any, begin: int, end: int, axis: int) -> Any:
-    start, limit = [0] * x.ndim, list(x.aval.shape)
-    start[axis], limit[axis] = begin, max(begin, end)
-    return slice_array(x, start, limit)
-
-
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The members along an axis, a tuple of arrays without it."""
     x = to_array("unstack", x)
     if not x.aval.shape:
         raise ValueError("unstack requires an array with ndim > 0, got a scalar array.")
     axis = canonical_axis(axis, x.ndim)
-    return tuple(
-        basis.squeeze(_between(x, i, i + 1, axis), (axis,)) for i in range(x.aval.shape[axis])
-    )
+    return tuple(basis.squeeze(part(x, i, i + 1, axis), (axis,)) for i in range(x.aval.shape[axis]))
 
 
 # repeating

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base.basis import broadcast_scalar, eq, mul
 from funcgrad.base.basis import add as add_arrays
+from funcgrad.base.basis import broadcast_scalar, eq, mul
 from funcgrad.base.shapes import broadcast_shapes
 from funcgrad.numpy._promotion import (
     choose,
@@ -167,9 +167,7 @@ def _everywhere(value: bool, x: Any) -> Any:
 # comparing arrays
 
 
-def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Any:
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether |a - b| <= atol + rtol |b|; infinities are close to themselves only."""
     a, b = promote("isclose", a, b)
     if is_integer(a) or is_bool(a):
@@ -185,9 +183,7 @@ def isclose(
     return result
 
 
-def allclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Any:
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements of a and b are close, as `isclose` says."""
     return _all(isclose(a, b, rtol, atol, equal_nan))
 

@@ -7,7 +7,15 @@ import numpy as np
 
 from funcgrad.base import dtypes
 from funcgrad.base.array import ConcreteArray, as_array
-from funcgrad.base.basis import broadcast_scalar, concatenate, convert, iota, mul, reshape, slice_array
+from funcgrad.base.basis import (
+    broadcast_scalar,
+    concatenate,
+    convert,
+    iota,
+    mul,
+    reshape,
+    slice_array,
+)
 from funcgrad.base.errors import ConcretizationTypeError
 from funcgrad.base.shapes import Shape, concrete_int
 from funcgrad.base.trace import Tracer

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base import basis
-from funcgrad.base.basis import concatenate, convert, slice_array
+from funcgrad.base.basis import concatenate, convert
 from funcgrad.base.errors import ConcretizationTypeError
 from funcgrad.numpy._promotion import broadcast, is_integer, to_array
 from funcgrad.numpy._quantiles import median
 from funcgrad.numpy._ranges import linspace
 from funcgrad.numpy._reductions import max, mean, min
 from funcgrad.numpy._rounding import round
-from funcgrad.numpy._shaping import flip, squeeze
+from funcgrad.numpy._shaping import flip, part, squeeze
 from funcgrad.numpy._vectorize import apply_along_axis
 from funcgrad.primitives.elementwise import sub
 
@@ -100,12 +100,6 @@ def _pairs(values: Any, ndim: int, name: str) -> list[tuple[Any, Any]]:
     )
 
 
-def _part(x: Any, begin: int, end: int, axis: int) -> Any:
-    start, limit = [0] * x.ndim, list(x.aval.shape)
-    start[axis], limit[axis] = begin, end
-    return slice_array(x, start, limit)
-
-
 def _around(before: Any, x: Any, after: Any, axis: int) -> Any:
     parts = [p for p in (before, x, after) if p is not None and p.aval.shape[axis]]
     return concatenate(parts, axis) if len(parts) > 1 else parts[0] if parts else x
@@ -144,7 +138,7 @@ def _edge(x: Any, widths: Widths, mode: str) -> Any:
     for axis, width in enumerate(widths):
         if _check_not_empty(x, axis, width, mode):
             n = x.aval.shape[axis]
-            first, last = _part(x, 0, 1, axis), _part(x, n - 1, n, axis)
+            first, last = part(x, 0, 1, axis), part(x, n - 1, n, axis)
             x = _repeated_around(first, x, last, width, axis)
     return x
 
@@ -164,7 +158,7 @@ def _wrap(x: Any, widths: Widths, mode: str) -> Any:
         n = x.aval.shape[axis]
         (before, left), (after, right) = divmod(width[0], n), divmod(width[1], n)
         whole = concatenate([x] * (before + 1 + after), axis)
-        x = _around(_part(x, n - left, n, axis), whole, _part(x, 0, right, axis), axis)
+        x = _around(part(x, n - left, n, axis), whole, part(x, 0, right, axis), axis)
     return x
 
 
@@ -193,9 +187,9 @@ def builtin_min(a: int, b: int) -> int:
 def _mirrored_once(x: Any, step: int, skip: int, side: int, axis: int, odd: bool) -> Any:
     n = x.aval.shape[axis]
     if side == 0:
-        part, edge = _part(x, skip, skip + step, axis), _part(x, 0, 1, axis)
+        part, edge = part(x, skip, skip + step, axis), part(x, 0, 1, axis)
     else:
-        part, edge = _part(x, n - skip - step, n - skip, axis), _part(x, n - 1, n, axis)
+        part, edge = part(x, n - skip - step, n - skip, axis), part(x, n - 1, n, axis)
     part = flip(part, axis)
     if odd:
         part = sub(broadcast(edge + edge, part.aval.shape), part)
@@ -209,7 +203,7 @@ def _linear_ramp(x: Any, widths: Widths, mode: str, end_values: Any = 0) -> Any:
         n = x.aval.shape[axis]
         ramps = []
         for end, begin, count in ((ends[0], 0, widths[axis][0]), (ends[1], n - 1, widths[axis][1])):
-            edge = squeeze(_part(x, begin, begin + 1, axis), axis)
+            edge = squeeze(part(x, begin, begin + 1, axis), axis)
             ramp = linspace(end, edge, count, endpoint=False, dtype=x.aval.dtype, axis=axis)
             ramps.append(_of_type(ramp, x))
         x = _around(ramps[0], x, flip(ramps[1], axis), axis)
@@ -230,7 +224,7 @@ def _statistic(x: Any, widths: Widths, mode: str, stat_length: Any = None) -> An
         if 0 in lengths[axis]:
             raise ValueError("pad: stat_length of 0 yields no value for padding")
         first, last = (n if k is None else builtin_min(int(k), n) for k in lengths[axis])
-        ends = [_part(x, 0, first, axis), _part(x, n - last, n, axis)]
+        ends = [part(x, 0, first, axis), part(x, n - last, n, axis)]
         values = [function(end, axis=axis, keepdims=True) for end in ends]
         if is_integer(x):
             values = [round(v) for v in values]

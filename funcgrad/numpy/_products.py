@@ -15,9 +15,7 @@ from funcgrad.primitives.contraction import dot_general
 from funcgrad.primitives.precision import PrecisionLike
 
 
-def _operands(
-    name: str, a: Any, b: Any, preferred_element_type: Any
-) -> tuple[Any, Any, Any]:
+def _operands(name: str, a: Any, b: Any, preferred_element_type: Any) -> tuple[Any, Any, Any]:
     """Both operands in their common dtype, and the dtype asked for."""
     a, b = promote_dtypes(name, a, b)
     if preferred_element_type is not None:
@@ -232,8 +230,7 @@ def _contracted(left: Shape, right: Shape, axes: Any) -> tuple[tuple, tuple]:
             canonical_axes(tuple(as_lists[1]), len(right)),
         )
     raise TypeError(
-        "tensordot: axes must be an int, a pair of ints, or a pair of lists of ints; got "
-        f"{axes!r}"
+        f"tensordot: axes must be an int, a pair of ints, or a pair of lists of ints; got {axes!r}"
     )
 
 
@@ -286,4 +283,7 @@ def cross(
         return u[0] * v[1] - u[1] * v[0]
     u, v = (w if len(w) == 3 else [*w, w[0] * 0] for w in (u, v))
     turned = ((1, 2), (2, 0), (0, 1))
-    return stack([u[i] * v[j] - u[j] * v[i] for i, j in turned], axis=canonical_axis(axisc, max(a.ndim, b.ndim)))
+    return stack(
+        [u[i] * v[j] - u[j] * v[i] for i, j in turned],
+        axis=canonical_axis(axisc, max(a.ndim, b.ndim)),
+    )

@@ -238,7 +238,11 @@ def is_floating(x: Any) -> bool:
 def broadcast(x: Any, shape: Shape) -> Any:
     """x stretched to a shape that NumPy broadcasting allows it."""
     have = x.aval.shape
-    return x if have == shape else broadcast_in_dim(x, shape, range(len(shape) - len(have), len(shape)))
+    return (
+        x
+        if have == shape
+        else broadcast_in_dim(x, shape, range(len(shape) - len(have), len(shape)))
+    )
 
 
 def broadcast_together(name: str, arrays: Sequence[Any]) -> list[Any]:

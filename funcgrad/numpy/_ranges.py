@@ -8,7 +8,6 @@ import numpy as np
 
 from funcgrad.api.vmap import vmap
 from funcgrad.base import dtypes
-from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import (
     add,
     broadcast_in_dim,
@@ -202,7 +201,9 @@ def geomspace(
     sign = elementwise.sign(start)
     low, high = (log10(elementwise.div(x, broadcast(sign, x.aval.shape))) for x in (start, stop))
     size = logspace(low, high, num, endpoint, 10.0, work, 0)
-    result = mul(sign, size) if not sign.aval.shape else mul(reshape(sign, (1, *sign.aval.shape)), size)
+    result = (
+        mul(sign, size) if not sign.aval.shape else mul(reshape(sign, (1, *sign.aval.shape)), size)
+    )
     axis = canonical_axis(axis, result.ndim)
     order = [*range(1, axis + 1), 0, *range(axis + 1, result.ndim)]
     return convert(transpose(result, order), dtype)
@@ -221,9 +222,7 @@ def _computed_in(dtype: Any) -> Any:
 # matrices
 
 
-def eye(
-    N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None
-) -> Any:
+def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
     """An N x M matrix (M = N by default) with ones on its k-th diagonal; k may be traced."""
     dtype = dtypes.default_float() if dtype is None else dtypes.check_user_dtype(dtype, "eye")
     diagonal = _compared_grid("eye", N, M, k, eq)
@@ -317,5 +316,3 @@ def _mapped(function: Callable, axes: tuple, kwargs: dict[str, Any]) -> Callable
 def linear_indices(shape: Any, dtype: Any) -> Array:
     """The position of each element in row-major order."""
     return reshape(iota(dtype, (math.prod(shape),)), shape)
-
-

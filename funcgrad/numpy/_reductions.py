@@ -107,7 +107,11 @@ def integer_result(dtype: Any) -> Any:
 
 def wide(dtype: Any) -> Any:
     """The dtype in which means of half precision floats are computed."""
-    return np.dtype(np.float32) if dtypes.BY_NAME["bfloat16"] == dtype or dtype == np.float16 else dtype
+    return (
+        np.dtype(np.float32)
+        if dtypes.BY_NAME["bfloat16"] == dtype or dtype == np.float16
+        else dtype
+    )
 
 
 # sums and products
@@ -224,7 +228,9 @@ def _extremum(
                 f"{a.aval.shape}, axis {axis}. Give `initial`."
             )
     combine = elementwise.max if name == "max" else elementwise.min
-    identity = _complex_extreme(a, name) if is_complex(a) else extreme_of(a.aval.dtype, name == "min")
+    identity = (
+        _complex_extreme(a, name) if is_complex(a) else extreme_of(a.aval.dtype, name == "min")
+    )
     return reduced(name, primitive, a, axis, keepdims, where, initial, identity, combine)
 
 

@@ -10,7 +10,13 @@ from funcgrad.base import basis, dtypes
 from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import broadcast_in_dim, concatenate, convert, slice_array
 from funcgrad.base.errors import ConcretizationTypeError
-from funcgrad.base.shapes import Shape, canonical_axes, canonical_axis, canonical_shape, concrete_int
+from funcgrad.base.shapes import (
+    Shape,
+    canonical_axes,
+    canonical_axis,
+    canonical_shape,
+    concrete_int,
+)
 from funcgrad.base.shapes import broadcast_shapes as common_shape
 from funcgrad.numpy._complex import imag, real
 from funcgrad.numpy._filling import zeros_like
@@ -26,6 +32,7 @@ from funcgrad.numpy._promotion import (
 from funcgrad.primitives import elementwise
 from funcgrad.primitives.cast import bitcast_convert_type
 from funcgrad.primitives.compare import ne
+from funcgrad.primitives.slicing import slice_in_dim
 from funcgrad.primitives.structural import rev
 
 # what is known without looking at elements
@@ -332,6 +339,11 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     return broadcast_together("broadcast_arrays", to_arrays("broadcast_arrays", *args))
 
 
+def part(x: Any, begin: int, end: int, axis: int) -> Any:
+    """x[begin:end] along one axis; nothing where end is below begin."""
+    return slice_in_dim(x, min(begin, end), end, axis=axis)
+
+
 # reinterpretation
 
 
@@ -367,20 +379,12 @@ def view(x: Any, dtype: Any = None, type: None = None) -> Any:
     if dtypes.issubdtype(dtype, np.complexfloating):
         pairs = _divided(view(x, dtypes.finfo(dtype).dtype), 2)
         last = pairs.ndim - 1
-        first, second = (
-            basis.squeeze(_entry(pairs, i, last), (last,)) for i in (0, 1)
-        )
+        first, second = (basis.squeeze(part(pairs, i, i + 1, last), (last,)) for i in (0, 1))
         return elementwise.complex(first, second)
     if bits_in < bits_out:
         return bitcast_convert_type(_divided(x, bits_out // bits_in), dtype)
     result = bitcast_convert_type(x, dtype)
     return _merged(result) if bits_in > bits_out else result
-
-
-def _entry(x: Any, i: int, axis: int) -> Any:
-    start, limit = [0] * x.ndim, list(x.aval.shape)
-    start[axis], limit[axis] = i, i + 1
-    return slice_array(x, start, limit)
 
 
 def _merged(x: Any) -> Any:

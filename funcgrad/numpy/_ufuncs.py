@@ -8,21 +8,16 @@ from typing import Any
 import numpy as np
 
 from funcgrad.api.custom import custom_jvp
-from funcgrad.base import dtypes
-from funcgrad.base.basis import convert, eq, mul, neg
+from funcgrad.base.basis import eq, mul, neg
 from funcgrad.numpy._promotion import (
     broadcast_together,
     choose,
     inexact1,
     is_complex,
-    is_integer,
     like,
-    refuse_out,
-    to_array,
 )
 from funcgrad.primitives import elementwise
-from funcgrad.primitives.compare import gt, lt
-
+from funcgrad.primitives.compare import lt
 
 # powers and roots
 

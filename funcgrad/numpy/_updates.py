@@ -38,7 +38,10 @@ class At:
 
 
 def _method(
-    name: str, scatter: Callable[..., Any], doc: str, finish: Callable[[Any, Any], Any] | None = None
+    name: str,
+    scatter: Callable[..., Any],
+    doc: str,
+    finish: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[..., Any]:
     """A method of IndexedPlace; with `finish`, the values go into ones, and it combines x and those."""
 
@@ -192,9 +195,13 @@ def _as_updates(name: str, values: Any, found: Plan) -> Any:
     extra = len(have) - len(found.shape)
     if extra > 0 and all(n == 1 for n in have[:extra]):
         values = basis.reshape(values, have[extra:])
-    fits = len(values.aval.shape) <= len(found.shape) and broadcast_shapes(
-        values.aval.shape, found.shape, names=f"at[].{name} of values into the indexed part:"
-    ) == found.shape
+    fits = (
+        len(values.aval.shape) <= len(found.shape)
+        and broadcast_shapes(
+            values.aval.shape, found.shape, names=f"at[].{name} of values into the indexed part:"
+        )
+        == found.shape
+    )
     if not fits:
         raise ValueError(
             f"Incompatible shapes for broadcasting: at[].{name} got values of shape {have} for an "

@@ -23,7 +23,7 @@ from funcgrad.optim._optimizer import (
 
 
 class AdamState(NamedTuple):
-    """The number of steps taken, int32 [], and two moments of the gradients, like the parameters."""
+    """The number of steps taken, int32 [], and moments of the gradients, like the parameters."""
 
     count: Array
     mu: Params
@@ -62,8 +62,8 @@ def adam(
         nesterov: whether to look ahead.
 
     Returns:
-        An Optimizer; parameters, gradients, moments and updates have equal structures and shapes. The
-        square of a complex gradient is that of its modulus.
+        An Optimizer; parameters, gradients, moments and updates have equal structures and shapes.
+        The square of a complex gradient is that of its modulus.
 
     Raises:
         TypeError: if a hyperparameter is no number, or the rate neither a number nor a schedule.
@@ -75,8 +75,8 @@ def adam(
         >>> updates.round(3)
         Array([-0.1,  0.1], dtype=float32)
 
-    Source: Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015; Dozat, Incorporating
-    Nesterov Momentum into Adam, 2016.
+    Source: Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015; Dozat,
+    Incorporating Nesterov Momentum into Adam, 2016.
     """
     rate = as_schedule("learning_rate", learning_rate)
     init, direct = moments(b1, b2, eps, eps_root, mu_dtype, nesterov)
@@ -109,10 +109,10 @@ def adamw(
     with $\hat m$ and $\hat v$ as in `adam`.
 
     Args:
-        weight_decay: $\lambda$: a number, or a schedule. It is multiplied by the learning rate, which
-            the paper's is not.
-        mask: which parameters decay: True and False in a pytree of their structure, or of a prefix of
-            it, or a function from parameters to such a tree. By default all.
+        weight_decay: $\lambda$: a number, or a schedule. It is multiplied by the learning rate,
+            which the paper's is not.
+        mask: which parameters decay: True and False in a pytree of their structure, or of a prefix
+            of it, or a function from parameters to such a tree. By default all.
 
     The other arguments are those of `adam`.
 
@@ -184,7 +184,7 @@ def moments(
 
 
 def square(g: Array) -> Array:
-    return jnp.square(jnp.real(g)) + jnp.square(jnp.imag(g)) if jnp.iscomplexobj(g) else jnp.square(g)
+    return g.real**2 + g.imag**2 if jnp.iscomplexobj(g) else g**2
 
 
 def average(decay: Number, new: Params, old: Params) -> Params:

@@ -63,9 +63,9 @@ def momentum(
         -1.5
         -1.75
 
-    Source: Polyak, Some methods of speeding up the convergence of iteration methods, 1964; Sutskever
-    et al., On the importance of initialization and momentum in deep learning, ICML 2013. The gradient
-    is not damped, so that a constant one ends up with steps of $\alpha / (1 - \mu)$.
+    Source: Polyak, Some methods of speeding up the convergence of iteration methods, 1964;
+    Sutskever et al., On the importance of initialization and momentum in deep learning, ICML 2013.
+    The gradient is not damped, so that a constant one ends up with steps of $\alpha / (1 - \mu)$.
     """
     rate = as_schedule("learning_rate", learning_rate)
     check_number("decay", decay, 0, 1)

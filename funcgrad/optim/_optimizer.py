@@ -22,9 +22,9 @@ class Optimizer(NamedTuple):
     `init(params) -> state`: the state is a pytree of arrays, to be jitted, scanned over, mapped and
     saved like any other.
 
-    `update(grads, state, params=None) -> (updates, state)`: the gradients have the structure and the
-    shapes of the parameters, and so have the updates, which `apply_updates` adds. Optimizers that
-    look at the parameters, such as `adamw`, must be given them.
+    `update(grads, state, params=None) -> (updates, state)`: the gradients have the structure and
+    the shapes of the parameters, and so have the updates, which `apply_updates` adds. Optimizers
+    that look at the parameters, such as `adamw`, must be given them.
 
     A gradient of None leaves its parameters, and what the state knows of them, as they are.
 

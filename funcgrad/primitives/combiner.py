@@ -156,6 +156,20 @@ def _monoid(program: ClosedJaxpr) -> Primitive | None:
     return eqn.primitive if of_arguments and alone and known else None
 
 
+def check_operands(name: str, arrays: Sequence[ShapedArray], starts: Sequence[ShapedArray]) -> None:
+    """Raise unless all operands have one shape, and each has a number of its dtype to start."""
+    given = f"got operands {_listed(arrays)} and init_values {_listed(starts)}"
+    if len({a.shape for a in arrays}) > 1:
+        raise TypeError(f"{name}: operands must have one shape, {given}.")
+    if any(s.shape for s in starts):
+        raise TypeError(f"{name}: init_values must be numbers, of shape (), {given}.")
+    if [a.dtype for a in arrays] != [s.dtype for s in starts]:
+        raise TypeError(
+            f"{name}: operands and their init_values must have the same dtypes, {given}. Convert "
+            "the init_values."
+        )
+
+
 def on_elements(program: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
     """The program of numbers applied to the elements of arrays of one shape, all at once."""
     aval = aval_of(arrays[0])

@@ -283,8 +283,8 @@ def complex(x: Any, y: Any) -> Any:
 
 
 def conj(x: Any) -> Any:
-    """The complex conjugate of a complex array."""
-    return conj_p.bind1(x)
+    """The complex conjugate of an array; of a real one, the complex array with imaginary part 0."""
+    return conj_p.bind1(x, input_dtype=aval_of(x).dtype)
 
 
 def reciprocal(x: Any) -> Any:
@@ -641,9 +641,13 @@ forward.elementwise(imag_p, lambda t, out, x: imag(t))
 # JAX's convention: the cotangent of z pairs with dz without conjugation, so imag gives -i ct.
 backward.unary(imag_p, lambda ct, x: complex(full_like(ct, 0), neg(ct)))
 
-elementwise(
-    complex_p, FLOAT, lambda xp, x, y: (x + 1j * y).astype(complex_dtype(x.dtype)), complex_dtype
-)
+def complex_evaluate(xp: Any, x: Any, y: Any) -> Any:
+    out = xp.empty(np.broadcast_shapes(x.shape, y.shape), complex_dtype(x.dtype))
+    out.real, out.imag = x, y
+    return out
+
+
+elementwise(complex_p, FLOAT, complex_evaluate, complex_dtype)
 forward.elementwise(
     complex_p,
     lambda t, out, x, y: zero_imaginary(t),
@@ -651,6 +655,16 @@ forward.elementwise(
 )
 backward.elementwise(complex_p, lambda ct, x, y: real(ct), lambda ct, x, y: neg(imag(ct)))
 
-elementwise(conj_p, COMPLEX, lambda xp, x: xp.conjugate(x))
-forward.elementwise(conj_p, lambda t, out, x: conj(t))
-backward.unary(conj_p, lambda ct, x: conj(ct))
+
+
+def conj_evaluate(xp: Any, x: Any, input_dtype: Any) -> Any:
+    return xp.conjugate(x).astype(complex_dtype(x.dtype), copy=False)
+
+
+def conj_backward(ct: Any, x: Any, input_dtype: Any) -> Any:
+    return conj(ct) if is_complex(x) else real(ct)
+
+
+elementwise(conj_p, (np.float32, np.float64, np.complexfloating), conj_evaluate, complex_dtype)
+forward.elementwise(conj_p, lambda t, out, x, input_dtype: conj(t))
+backward.unary(conj_p, conj_backward)

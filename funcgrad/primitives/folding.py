@@ -27,7 +27,13 @@ from funcgrad.base.trace import (
 )
 from funcgrad.base.tree import tree_flatten, tree_unflatten
 from funcgrad.ir.jaxpr import ClosedJaxpr
-from funcgrad.primitives.combiner import MONOIDS, combine, combiner_of, is_identity
+from funcgrad.primitives.combiner import (
+    MONOIDS,
+    check_operands,
+    combine,
+    combiner_of,
+    is_identity,
+)
 from funcgrad.primitives.compare import and_p, or_p, xor_p
 from funcgrad.primitives.elementwise import max_p, min_p
 from funcgrad.primitives.reduction import (
@@ -104,7 +110,7 @@ def reduce(
     monoid = MONOIDS.get(computation) if len(arrays) == 1 else None
     if monoid is not None and is_identity(inits[0], monoid):
         return tree_unflatten(tree, [_by_monoid(monoid, arrays[0], inits[0], dims)])
-    check_operands([aval_of(a) for a in arrays], [aval_of(i) for i in inits])
+    check_operands("reduce", [aval_of(a) for a in arrays], [aval_of(i) for i in inits])
     avals = [shaped((), aval_of(a).dtype, _weak(a, i)) for a, i in zip(arrays, inits, strict=True)]
     combiner = combiner_of("reduce", computation, avals, tree)
     if combiner.monoid is not None:
@@ -123,23 +129,6 @@ def _by_monoid(monoid: Primitive, operand: Any, init: Any, dims: tuple[int, ...]
     if not is_identity(init, monoid):
         out = monoid.bind1(broadcast_in_dim(init, aval_of(out).shape, ()), out)
     return convert(out, aval_of(out).dtype, _weak(operand, init))
-
-
-def check_operands(arrays: Sequence[ShapedArray], starts: Sequence[ShapedArray]) -> None:
-    """Raise unless all operands have one shape, and each has a number of its dtype to start."""
-    given = (
-        f"got operands {', '.join(a.str_short() for a in arrays)} and init_values "
-        f"{', '.join(a.str_short() for a in starts)}"
-    )
-    if len({a.shape for a in arrays}) > 1:
-        raise TypeError(f"reduce: operands must have one shape, {given}.")
-    if any(s.shape for s in starts):
-        raise ValueError(f"reduce: init_values must be numbers, of shape (), {given}.")
-    if [a.dtype for a in arrays] != [s.dtype for s in starts]:
-        raise TypeError(
-            f"reduce: operands and their init_values must have the same dtypes, {given}. Convert "
-            "the init_values."
-        )
 
 
 # evaluate, abstract
@@ -182,7 +171,7 @@ def reduce_abstract(
     *avals: ShapedArray, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
 ) -> list[ShapedArray]:
     operands, inits = _halves(avals)
-    check_operands(operands, inits)
+    check_operands("reduce", operands, inits)
     return [
         a.update(
             shape=remove_axes(a.shape, canonical_axes(dimensions, a.ndim, "dimensions")),

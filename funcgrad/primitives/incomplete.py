@@ -4,7 +4,10 @@ A derivative with respect to a parameter has no closed form. It is an integral a
 scaled so that its integrand falls from about 1 within a few units, and summed at fixed points.
 """
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import product
 from math import comb
 from typing import Any
 
@@ -22,9 +25,10 @@ from funcgrad.base.basis import (
     select_n,
 )
 from funcgrad.base.trace import Primitive
+from funcgrad.primitives.compare import bitwise_and
 from funcgrad.primitives.elementwise import div, exp, log, log1p, sub
 from funcgrad.primitives.nary import FLOAT, elementwise
-from funcgrad.primitives.special import digamma, in_float64, lgamma, no_derivative, polygamma
+from funcgrad.primitives.special import digamma, in_float64, lgamma, polygamma
 from funcgrad.transforms import forward
 
 igamma_p = Primitive("igamma")
@@ -56,10 +60,7 @@ def random_gamma_grad(a: Any, x: Any) -> Any:
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """The regularized incomplete beta function: the cdf of Beta(a, b) at x.
-
-    Differentiable with respect to all three arguments; once only with respect to a and b.
-    """
+    """The regularized incomplete beta function: the cdf of Beta(a, b) at x."""
     return regularized_incomplete_beta_p.bind1(a, b, x)
 
 
@@ -83,10 +84,10 @@ def integrals(integrands: Callable[[Any], Sequence[Any]], scale: Any) -> list[An
     return [total * scale for total in totals]
 
 
-def times_log(c: Any, x: Any) -> Any:
-    """c log(x), and 0 where c is 0."""
-    zero = eq(c, full_like(c, 0))
-    return select_n(zero, mul(c, log(select_n(zero, x, full_like(x, 1)))), full_like(x, 0))
+def unless_power_zero(c: Any, x: Any, edge: float) -> Any:
+    """x, but 1/2 where x is at the edge and c is 0, so that c times an infinite logarithm is 0."""
+    at_edge = bitwise_and(eq(c, full_like(c, 0)), eq(x, full_like(x, edge)))
+    return select_n(at_edge, x, full_like(x, 0.5))
 
 
 def broadcast_all(*values: Any) -> list[Any]:
@@ -96,23 +97,49 @@ def broadcast_all(*values: Any) -> list[Any]:
     return [broadcast_to_shape(v, shape) for v in values]
 
 
+def relative_derivatives(
+    log_derivative: Callable[[int, int], Any],
+    orders: tuple[int, int],
+    times: Callable,
+    plus: Callable,
+) -> dict[tuple[int, int], Any]:
+    """f^(i, j) / f up to the given orders, from the derivatives of log f: f' = f (log f)'."""
+    found: dict[tuple[int, int], Any] = {(0, 0): 1}
+    for i, j in product(range(orders[0] + 1), range(orders[1] + 1)):
+        if i == j == 0:
+            continue
+        m, n = (i - 1, j) if i else (i, j - 1)
+        terms = [
+            times(
+                comb(m, p) * comb(n, q),
+                times(log_derivative(p + i - m, q + j - n), found[m - p, n - q]),
+            )
+            for p, q in product(range(m + 1), range(n + 1))
+        ]
+        found[i, j] = reduce(plus, terms)
+    return found
+
+
+def times_any(x: Any, y: Any) -> Any:
+    """The product of an array and an array or a whole number."""
+    if isinstance(x, int) or isinstance(y, int):
+        number, array = (x, y) if isinstance(x, int) else (y, x)
+        return array if number == 1 else mul(scalar_like(number, array), array)
+    return mul(x, y)
+
+
+def psi(n: int, x: Any) -> Any:
+    """The n-th derivative of digamma."""
+    return polygamma(scalar_like(n, x), x) if n else digamma(x)
+
+
 # incomplete gamma functions
 
 
 def gamma_density(a: Any, x: Any) -> Any:
     a, x = broadcast_all(a, x)
-    return exp(sub(sub(times_log(sub(a, scalar_like(1, a)), x), x), lgamma(a)))
-
-
-def moments(logs: Sequence[Any], multiply: Callable, plus: Callable) -> list[Any]:
-    """f^(n) / f for n = 1, 2, ... from the derivatives of log f, by the recursion of Bell."""
-    found: list[Any] = []
-    for n in range(len(logs)):
-        total = logs[n]
-        for k in range(n):
-            total = plus(total, multiply(comb(n, k), multiply(logs[k], found[n - 1 - k])))
-        found.append(total)
-    return found
+    power = sub(a, scalar_like(1, a))
+    return exp(sub(sub(mul(power, log(unless_power_zero(power, x, 0))), x), lgamma(a)))
 
 
 def igamma_grad_ratio_evaluate(special: Any, xp: Any, a: Any, x: Any, order: int) -> Any:
@@ -137,10 +164,12 @@ def igamma_grad_ratio_evaluate(special: Any, xp: Any, a: Any, x: Any, order: int
     factor = integrals(powers, 1 / (rate + sign * x + xp.sqrt(x)))
     factor = [xp.where(lower, (k == 0) + x * f, f) for k, f in enumerate(factor)]
     shifted = xp.where(lower, a + 1, a)
-    logs = [xp.log(x) - special.digamma(shifted)]
-    logs += [-special.polygamma(n, shifted) for n in range(1, order)]
-    outer = [xp.ones_like(x), *moments(logs, xp.multiply, xp.add)]
-    total = sum(comb(order, k) * outer[order - k] * factor[k] for k in range(order + 1))
+
+    def log_derivative(n: int, _: int) -> Any:
+        return (xp.log(x) if n == 1 else 0) - special.polygamma(n - 1, shifted)
+
+    outer = relative_derivatives(log_derivative, (order, 0), operator.mul, operator.add)
+    total = sum(comb(order, k) * outer[order - k, 0] * factor[k] for k in range(order + 1))
     return xp.where(inside, total * xp.where(lower, x / a, -x), np.nan)
 
 
@@ -181,24 +210,21 @@ forward.elementwise(
 )
 
 
-def log_density_slopes(a: Any, x: Any, order: int) -> list[Any]:
-    """Derivatives 1, 2, ... of the logarithm of the density of Gamma(a, 1) in a."""
-    slopes = [sub(log(x), digamma(a))]
-    return slopes + [neg(polygamma(scalar_like(n, a), a)) for n in range(1, order)]
-
-
-def scaled(c: Any, x: Any) -> Any:
-    return mul(scalar_like(c, x) if isinstance(c, int) else c, x)
+def gamma_log_slope(a: Any, x: Any, n: int) -> Any:
+    """The n-th derivative of the logarithm of the density of Gamma(a, 1) in a."""
+    return sub(log(x), psi(0, a)) if n == 1 else neg(psi(n - 1, a))
 
 
 def ratio_partial_a(t: Any, out: Any, a: Any, x: Any, order: int) -> Any:
-    (slope,) = log_density_slopes(a, x, 1)
     following = igamma_grad_ratio_p.bind1(a, x, order=order + 1)
-    return mul(t, sub(following, mul(out, slope)))
+    return mul(t, sub(following, mul(out, gamma_log_slope(a, x, 1))))
 
 
 def ratio_partial_x(t: Any, out: Any, a: Any, x: Any, order: int) -> Any:
-    of_density = moments(log_density_slopes(a, x, order), scaled, add)[-1]
+    def log_derivative(n: int, _: int) -> Any:
+        return gamma_log_slope(a, x, n)
+
+    of_density = relative_derivatives(log_derivative, (order, 0), times_any, add)[order, 0]
     one = scalar_like(1, a)
     return mul(t, sub(of_density, mul(out, sub(div(sub(a, one), x), one))))
 
@@ -210,7 +236,7 @@ elementwise(igamma_grad_a_p, FLOAT, in_float64(igamma_grad_a_evaluate))
 forward.elementwise(
     igamma_grad_a_p,
     lambda t, out, a, x: mul(t, mul(gamma_density(a, x), igamma_grad_ratio_p.bind1(a, x, order=2))),
-    lambda t, out, a, x: mul(t, mul(gamma_density(a, x), log_density_slopes(a, x, 1)[0])),
+    lambda t, out, a, x: mul(t, mul(gamma_density(a, x), gamma_log_slope(a, x, 1))),
 )
 
 
@@ -220,8 +246,11 @@ forward.elementwise(
 def beta_density(a: Any, b: Any, x: Any) -> Any:
     a, b, x = broadcast_all(a, b, x)
     one = scalar_like(1, a)
-    powers = add(times_log(sub(a, one), x), times_log(sub(b, one), sub(one, x)))
-    return exp(sub(powers, sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))))
+    power_a, power_b = sub(a, one), sub(b, one)
+    of_x = mul(power_a, log(unless_power_zero(power_a, x, 0)))
+    of_rest = mul(power_b, log1p(neg(unless_power_zero(power_b, x, 1))))
+    normalizer = sub(add(lgamma(a), lgamma(b)), lgamma(add(a, b)))
+    return exp(sub(add(of_x, of_rest), normalizer))
 
 
 def betainc_evaluate(special: Any, xp: Any, a: Any, b: Any, x: Any) -> Any:
@@ -234,68 +263,110 @@ def betainc_evaluate(special: Any, xp: Any, a: Any, b: Any, x: Any) -> Any:
     return xp.where(outside | xp.isnan(a + b + x), np.nan, value)
 
 
-def betainc_grad_evaluate(special: Any, xp: Any, a: Any, b: Any, x: Any, wrt: str) -> Any:
-    """The derivative in a or b; on the upper side that of 1 - I(b, a, 1 - x)."""
+def betainc_grad_evaluate(
+    special: Any, xp: Any, a: Any, b: Any, x: Any, orders: tuple[int, int]
+) -> Any:
+    """A derivative in a and b; on the upper side that of 1 - I(b, a, 1 - x)."""
     inside = (a > 0) & (b > 0) & (a < np.inf) & (b < np.inf) & (x > 0) & (x < 1)
     outside = xp.isnan(a + b + x) | (a <= 0) | (b <= 0) | (x < 0) | (x > 1)
     outside |= (a == np.inf) | (b == np.inf)
     a, b, x = (xp.where(inside, v, d) for v, d in ((a, 1.0), (b, 1.0), (x, 0.5)))
     lower = x <= (a + 1) / (a + b + 2)
-    first, second = xp.where(lower, a, b), xp.where(lower, b, a)
-    of_first, of_second = betainc_grads(special, xp, first, second, xp.where(lower, x, 1 - x))
-    mine, other = (of_first, of_second) if wrt == "a" else (of_second, of_first)
-    out = xp.where(lower, mine, -other)
+    out = xp.empty(lower.shape)
+    swapped = orders[1], orders[0]
+    for side, args, at, sign in (
+        (lower, (a, b, x), orders, 1),
+        (~lower, (b, a, 1 - x), swapped, -1),
+    ):
+        first, second, where = (xp.broadcast_to(v, lower.shape)[side] for v in args)
+        out[side] = sign * betainc_derivative(special, xp, first, second, where, at)
     return xp.where(outside, np.nan, xp.where(inside, out, 0.0))
 
 
-def betainc_grads(special: Any, xp: Any, a: Any, b: Any, x: Any) -> list[Any]:
-    """Both derivatives, from the integral of t^(a - 1) (1 - t)^(b - 1) with t = x e^-u.
+def betainc_derivative(
+    special: Any, xp: Any, a: Any, b: Any, x: Any, orders: tuple[int, int]
+) -> Any:
+    """The derivative of I = I(a + 1, b) + T with T = x^a (1 - x)^b / (a B(a, b)).
 
-    For a < 1 the integral is about 1 / a, which Gamma(a) takes back: there it is split into 1 / a
-    and a part that stays finite.
+    I(a, b) is x^a / B(a, b) times the integral of exp(-a u) (1 - x e^-u)^(b - 1). For a near 0 that
+    is the large 1 / a times something small, so there it is taken at a + 1, and T is added.
     """
-    near_zero, whole = a < 1, special.betainc(a, b, x)
-    edge = xp.log1p(-x)
-    front = xp.exp(a * xp.log(x) + (b - 1) * edge - special.betaln(a, b))
+    (m, n), small = orders, a < 1
+    shifted, edge, logarithm_x = xp.where(small, a + 1, a), xp.log1p(-x), xp.log(x)
 
-    def integrands(u: Any) -> list[Any]:
+    def powers(u: Any) -> list[Any]:
         logarithm = xp.log1p(-x * xp.exp(-u))
-        inner = xp.exp((b - 1) * (logarithm - edge) - a * u)
-        rest = (1 - a * u) / a * xp.exp((1 - b) * edge - a * u)
-        split = rest * xp.expm1((b - 1) * logarithm)
-        return [xp.where(near_zero, split, -u * inner), logarithm * inner]
+        inner = xp.exp((b - 1) * (logarithm - edge) - shifted * u)
+        return [inner * (-u) ** i * logarithm**j for i, j in product(range(m + 1), range(n + 1))]
 
     odds = xp.maximum(b - 1, 0.0) * x / (1 - x)
-    scale = 1 / (xp.maximum(a - odds, 0.0) + xp.sqrt(odds / (1 - x)) + near_zero)
-    of_a, of_b = integrals(integrands, scale)
-    both = special.digamma(a + b)
-    log_a = xp.log(x) + both - special.digamma(xp.where(near_zero, a + 1, a))
-    return [whole * log_a + front * of_a, whole * (both - special.digamma(b)) + front * of_b]
+    inner = integrals(powers, 1 / (xp.maximum(shifted - odds, 0.0) + xp.sqrt(odds / (1 - x))))
+
+    def relative(of_a: Any, total: Any, of_b_at_one: Any) -> dict[tuple[int, int], Any]:
+        """The derivatives of what stands before the integral, or of T."""
+
+        def log_derivative(i: int, j: int) -> Any:
+            value = special.polygamma(i + j - 1, total)
+            if j == 0:
+                value = value - special.polygamma(i - 1, of_a) + (logarithm_x if i == 1 else 0)
+            if i == 0:
+                value = value - special.polygamma(j - 1, b) + (of_b_at_one if j == 1 else 0)
+            return value
+
+        return relative_derivatives(log_derivative, orders, operator.mul, operator.add)
+
+    front = xp.exp(shifted * logarithm_x + (b - 1) * edge - special.betaln(shifted, b))
+    outer = relative(shifted, shifted + b, 0.0)
+    value = front * sum(
+        comb(m, i) * comb(n, j) * outer[m - i, n - j] * each
+        for (i, j), each in zip(product(range(m + 1), range(n + 1)), inner, strict=True)
+    )
+    normalizer = special.gammaln(a + 1) + special.gammaln(b) - special.gammaln(a + b)
+    extra = xp.exp(a * logarithm_x + b * edge - normalizer)
+    return value + xp.where(small, extra * relative(a + 1, a + b, edge)[m, n], 0.0)
 
 
-def betainc_grad(t: Any, a: Any, b: Any, x: Any, wrt: str) -> Any:
-    return mul(t, regularized_incomplete_beta_grad_p.bind1(a, b, x, wrt=wrt))
+def betainc_grad(orders: tuple[int, int]) -> Callable:
+    """The partial derivative of a derivative, or of betainc itself, that has these orders."""
+
+    def partial(t: Any, out: Any, a: Any, b: Any, x: Any, **_: Any) -> Any:
+        return mul(t, regularized_incomplete_beta_grad_p.bind1(a, b, x, orders=orders))
+
+    return partial
 
 
 elementwise(regularized_incomplete_beta_p, FLOAT, in_float64(betainc_evaluate))
 forward.elementwise(
     regularized_incomplete_beta_p,
-    lambda t, out, a, b, x: betainc_grad(t, a, b, x, "a"),
-    lambda t, out, a, b, x: betainc_grad(t, a, b, x, "b"),
+    betainc_grad((1, 0)),
+    betainc_grad((0, 1)),
     lambda t, out, a, b, x: mul(t, beta_density(a, b, x)),
 )
 
 
-def betainc_grad_partial_x(t: Any, out: Any, a: Any, b: Any, x: Any, wrt: str) -> Any:
-    parameter, logarithm = (a, log(x)) if wrt == "a" else (b, log1p(neg(x)))
-    slope = sub(add(logarithm, digamma(add(a, b))), digamma(parameter))
-    return mul(t, mul(beta_density(a, b, x), slope))
+def betainc_grad_partial_x(
+    t: Any, out: Any, a: Any, b: Any, x: Any, orders: tuple[int, int]
+) -> Any:
+    """The derivative of the density in a and b."""
+    a, b, x, t = broadcast_all(a, b, x, t)
+
+    def log_derivative(i: int, j: int) -> Any:
+        total = psi(i + j - 1, add(a, b))
+        if j == 0:
+            total = sub(total, psi(i - 1, a))
+        if i == 0:
+            total = sub(total, psi(j - 1, b))
+        logarithm = {(1, 0): log(x), (0, 1): log1p(neg(x))}.get((i, j))
+        return total if logarithm is None else add(total, logarithm)
+
+    relative = relative_derivatives(log_derivative, orders, times_any, add)[orders]
+    return mul(t, mul(beta_density(a, b, x), relative))
 
 
 elementwise(regularized_incomplete_beta_grad_p, FLOAT, in_float64(betainc_grad_evaluate))
 forward.elementwise(
     regularized_incomplete_beta_grad_p,
-    no_derivative("betainc is differentiable only once", "a or b"),
-    no_derivative("betainc is differentiable only once", "a or b"),
+    lambda *args, orders: betainc_grad((orders[0] + 1, orders[1]))(*args),
+    lambda *args, orders: betainc_grad((orders[0], orders[1] + 1))(*args),
     betainc_grad_partial_x,
 )

@@ -14,7 +14,7 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, shaped
 from funcgrad.base.config import config
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
-from funcgrad.primitives.bits import threefry2x32_p
+from funcgrad.primitives.bits import PARITY, ROTATIONS, threefry2x32_p
 from funcgrad.primitives.key_reuse import consume
 from funcgrad.primitives.nary import nary_shape
 from funcgrad.transforms import batching, forward
@@ -101,20 +101,42 @@ def seed_words(xp: Any, seeds: Any) -> Any:
     return xp.stack([high if seeds.dtype.itemsize == 8 else xp.zeros_like(low), low], axis=-1)
 
 
+# hashing
+
+FEW = 8  # hashes that Python's integers are done with before NumPy's hundred calls are
+
+
+def threefry(xp: Any, key0: Any, key1: Any, first: Any, second: Any) -> tuple[Any, Any]:
+    """Elementwise the two words that a counter of two words is hashed to under a key."""
+    operands = key0, key1, first, second
+    together = np.broadcast(*operands) if xp is np else None
+    if together is None or together.size > FEW:
+        return evaluate_rules[threefry2x32_p](xp, *operands)
+    pairs = [hash_pair(*map(int, four)) for four in together]
+    hashed = np.array(pairs, np.uint32).reshape(*together.shape, 2)
+    return hashed[..., 0], hashed[..., 1]
+
+
+def hash_pair(key0: int, key1: int, x: int, y: int) -> tuple[int, int]:
+    mask, schedule = 0xFFFFFFFF, (key0, key1, key0 ^ key1 ^ int(PARITY))
+    x, y = (x + key0) & mask, (y + key1) & mask
+    for group in range(5):
+        for rotation in ROTATIONS[group % 2]:
+            x = (x + y) & mask
+            y = ((y << rotation) & mask | y >> (32 - rotation)) ^ x
+        x = (x + schedule[(group + 1) % 3]) & mask
+        y = (y + schedule[(group + 2) % 3] + group + 1) & mask
+    return x, y
+
+
 # the two streams, for a flat array of keys given by their words: [keys, 2] -> [keys, count]
-
-
-def threefry(xp: Any, words: Any, first: Any, second: Any) -> tuple[Any, Any]:
-    """The hash of the counters under every key."""
-    key0, key1 = words[:, 0:1], words[:, 1:2]
-    return evaluate_rules[threefry2x32_p](xp, key0, key1, first[None], second[None])
 
 
 def threefry_at_index(xp: Any, words: Any, count: int) -> tuple[Any, Any]:
     """The hashes of 0, 1, 2, ... as 64-bit counters: each depends on its own index alone."""
     index = xp.arange(count, dtype=np.uint64)
     high = (index >> np.uint64(32)).astype(np.uint32)
-    return threefry(xp, words, high, index.astype(np.uint32))
+    return threefry(xp, words[:, :1], words[:, 1:], high[None], index.astype(np.uint32)[None])
 
 
 def threefry_in_halves(xp: Any, words: Any, count: int) -> Any:
@@ -122,8 +144,9 @@ def threefry_in_halves(xp: Any, words: Any, count: int) -> Any:
     index = xp.arange(count + count % 2, dtype=np.uint32)
     if count % 2:
         index[-1] = 0
-    half = len(index) // 2
-    return xp.concatenate(threefry(xp, words, index[:half], index[half:]), axis=1)[:, :count]
+    halves = index.reshape(2, 1, -1)
+    hashed = threefry(xp, words[:, :1], words[:, 1:], halves[0], halves[1])
+    return xp.concatenate(hashed, axis=1)[:, :count]
 
 
 def split_words(xp: Any, words: Any, count: int) -> Any:
@@ -198,9 +221,7 @@ def fold_in_abstract(keys: ShapedArray, msgs: ShapedArray) -> ShapedArray:
 
 def fold_in_evaluate(xp: Any, keys: Any, msgs: Any) -> Any:
     words = to_words(xp, keys)
-    hashed = evaluate_rules[threefry2x32_p](
-        xp, words[..., 0], words[..., 1], xp.zeros_like(msgs), msgs
-    )
+    hashed = threefry(xp, words[..., 0], words[..., 1], xp.zeros_like(msgs), msgs)
     return from_words(xp, xp.stack(hashed, axis=-1))
 
 

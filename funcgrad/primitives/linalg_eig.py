@@ -2,7 +2,8 @@
 
 Derivatives of vectors divide by differences of values. Where two values coincide the vectors are
 determined only up to a rotation among themselves, and the part of the derivative that would rotate
-them is taken to be 0: right for whatever depends on them as a whole, such as a projector.
+them is taken to be 0: right for what depends on their span alone, such as a projector. Of a
+function that weighs them by their values, such as v f(w) v^H, that part is lost at such a point.
 """
 
 import enum
@@ -66,7 +67,8 @@ def eigh(
 ) -> tuple[Any, Any]:
     """Vectors v and real values w of Hermitian matrices: x v = v diag(w), v unitary.
 
-    The derivative of v has no part that rotates vectors of exactly equal values among themselves.
+    The derivative of v has no part that rotates vectors of exactly equal values among themselves:
+    there it serves functions of their span, and not sums weighted by w.
 
     Args:
         x: [..., n, n].

@@ -1,5 +1,6 @@
 """Matrices in the last two axes: the small algebra, and the checks, that linear algebra shares."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -283,9 +284,17 @@ def by_definition(primitive: Primitive, definition: Callable) -> None:
 # evaluation, matrix by matrix where NumPy has no function for stacks
 
 
+@functools.cache
 def lapack(name: str, dtype: Any) -> Callable:
     """The LAPACK function of that name (without its first letter) for a dtype."""
     (function,) = scipy("linalg").get_lapack_funcs((name,), dtype=dtype)
+    return function
+
+
+@functools.cache
+def blas(name: str, dtype: Any) -> Callable:
+    """The same for BLAS."""
+    (function,) = scipy("linalg").get_blas_funcs((name,), dtype=dtype)
     return function
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base.aval import ShapedArray, aval_of
-from funcgrad.base.backend import scipy
 from funcgrad.base.basis import (
     add,
     moveaxis,
@@ -19,6 +18,7 @@ from funcgrad.base.basis import (
 from funcgrad.primitives.elementwise import conj, is_complex
 from funcgrad.primitives.linalg_matrix import (
     LAPACK_DTYPES,
+    blas,
     check_square,
     in_columns,
     lapack,
@@ -125,7 +125,7 @@ def triangular_evaluate(
             turned = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
             x = substitute(xp, *turned, not lower, unit_diagonal).swapaxes(-1, -2)
         return [x.astype(out.dtype, copy=False)]
-    (trsm,) = scipy("linalg").get_blas_funcs(("trsm",), dtype=a.dtype)
+    trsm = blas("trsm", a.dtype)
     # BLAS reads columns first and so sees the transposes: of a, of b, and of the equation.
     settings = {"side": left_side, "lower": not lower, "trans_a": transpose_a}
 
@@ -293,8 +293,8 @@ def tridiagonal_forward(primals: Sequence, tangents: Sequence, perturb_singular:
     *moves, rhs = tangents
     x = tridiagonal_solve_p.bind1(*primals, perturb_singular=perturb_singular)
     if any(t is not None for t in moves):
-        full = [instantiate_zeros(v, t) for v, t in zip(diagonals, moves, strict=True)]
-        rhs = add_tangents(rhs, neg(tridiagonal_product(*full, x)))
+        dl, d, du = map(instantiate_zeros, diagonals, moves)
+        rhs = add_tangents(rhs, neg(tridiagonal_product(dl, d, du, x)))
     out = tridiagonal_solve_p.bind1(*diagonals, rhs, perturb_singular=perturb_singular)
     return (x,), (out,)
 

@@ -49,7 +49,8 @@ def svd(
     """x = u diag(s) vh, with unitary u and vh and singular values s that descend.
 
     The derivatives of u and vh have no part that rotates vectors of exactly equal singular values
-    among themselves, the columns that `full_matrices` adds included.
+    among themselves, the columns that `full_matrices` adds included: there they serve functions of
+    the span of such vectors.
 
     Args:
         x: [..., m, n].

@@ -114,7 +114,7 @@ def scan_forward(
     # The jvp body takes (primals, tangents); a scan wants consts, then carry, then xs.
     order_in = _interleaved(nonzero, num_consts, num_carry)
     num_outs = len(jaxpr.out_avals)
-    order_out = _carry_first(num_carry, num_outs, sum(carry_nz))
+    order_out = _carry_first(num_carry, num_outs, sum(carry_nz), len(body.out_avals))
     body = reordered(body, order_in, order_out)
     outs = scan_p.bind(
         *p_consts, *dots[0], *p_carry, *full_carry, *p_xs, *dots[1],
@@ -144,22 +144,22 @@ def _interleaved(nonzero: Mask, num_consts: int, num_carry: int) -> list[int]:
     return order
 
 
-def _carry_first(num_carry: int, num_outs: int, num_carry_dots: int) -> list[int]:
+def _carry_first(num_carry: int, num_outs: int, num_carry_dots: int, total: int) -> list[int]:
     """Positions in (outs, out tangents) of: carry, its tangents, ys, theirs."""
     dots = num_outs + num_carry_dots
-    return [*range(num_carry), *range(num_outs, dots), *range(num_carry, num_outs)]
+    carry = [*range(num_carry), *range(num_outs, dots)]
+    return [*carry, *range(num_carry, num_outs), *range(dots, total)]
 
 
 def reordered(program: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[int]) -> ClosedJaxpr:
-    """The program with its inputs and outputs in another order; outputs not listed come last."""
+    """The program with its inputs and outputs in another order."""
     jaxpr = program.jaxpr
-    rest = [i for i in range(len(jaxpr.outvars)) if i not in set(outputs)]
 
     def make() -> ClosedJaxpr:
         return program.replace(
             jaxpr=jaxpr.replace(
                 invars=[jaxpr.invars[i] for i in inputs],
-                outvars=[jaxpr.outvars[i] for i in (*outputs, *rest)],
+                outvars=[jaxpr.outvars[i] for i in outputs],
             )
         )
 

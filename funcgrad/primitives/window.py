@@ -32,6 +32,7 @@ from funcgrad.base.tree import tree_flatten, tree_unflatten
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.primitives.combiner import (
     MONOIDS,
+    check_operands,
     combine,
     combiner_of,
     identity_of,
@@ -117,7 +118,7 @@ def reduce_window(
     if monoid in REDUCERS and is_identity(inits[0], monoid):
         outs: Sequence[Any] = [REDUCERS[monoid].bind1(arrays[0], **window._asdict())]
         return tree_unflatten(tree, outs)
-    check_operands([aval_of(a) for a in arrays], [aval_of(i) for i in inits])
+    check_operands("reduce_window", [aval_of(a) for a in arrays], [aval_of(i) for i in inits])
     combiner = combiner_of(
         "reduce_window", computation, [shaped((), aval_of(a).dtype) for a in arrays], tree
     )
@@ -131,23 +132,6 @@ def reduce_window(
     else:
         outs = reduce_window_p.bind(*arrays, *inits, jaxpr=combiner.program, **window._asdict())
     return tree_unflatten(tree, list(outs))
-
-
-def check_operands(arrays: Sequence[ShapedArray], starts: Sequence[ShapedArray]) -> None:
-    """Raise unless all operands have one shape, and each has a number of its dtype to start."""
-    given = (
-        f"got operands {', '.join(a.str_short() for a in arrays)} and init_values "
-        f"{', '.join(a.str_short() for a in starts)}"
-    )
-    if len({a.shape for a in arrays}) > 1:
-        raise TypeError(f"reduce_window: operands must have one shape, {given}.")
-    if any(s.shape for s in starts):
-        raise TypeError(f"reduce_window: init_values must be numbers, of shape (), {given}.")
-    if [a.dtype for a in arrays] != [s.dtype for s in starts]:
-        raise TypeError(
-            f"reduce_window: operands and their init_values must have the same dtypes, {given}. "
-            "Convert the init_values."
-        )
 
 
 # reduce_window_sum, reduce_window_max, reduce_window_min
@@ -288,7 +272,7 @@ def _halves(values: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
 
 def window_abstract(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
     operands, inits = _halves(avals)
-    check_operands(operands, inits)
+    check_operands("reduce_window", operands, inits)
     window = Window(**params)
     check_window("reduce_window", operands[0].shape, window)
     shape = window.out_shape(operands[0].shape)

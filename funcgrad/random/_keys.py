@@ -58,6 +58,8 @@ def checked_key(name: str, key: Any, batched: bool = False, consumed: bool = Tru
         ValueError: it is an array of keys, and `batched` does not allow that; or it is a raw key,
             and `legacy_prng_key` does not.
     """
+    if hasattr(key, "__jax_array__"):
+        key = key.__jax_array__()
     raw = not is_key(key)
     typed = wrapped(name, key) if raw else key
     if typed.ndim and not batched:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from funcgrad.base.dtypes import KeyType
 from funcgrad.base.trace import EVALUATION, evaluate_rules, running
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var, subprograms
 
@@ -28,7 +29,7 @@ def fold(program: ClosedJaxpr) -> ClosedJaxpr:
             for var, value in zip(
                 eqn.outvars, eqn.primitive.bind(*args, **eqn.params), strict=True
             ):
-                if value.aval.shape:
+                if value.aval.shape or isinstance(value.aval.dtype, KeyType):
                     known[var] = value
                 else:
                     literals[var] = Literal(value)

@@ -1,0 +1,200 @@
+"""What a call costs before any arithmetic: funcgrad beside JAX, autograd and torch where installed.
+
+Each library runs in a process of its own; samples of all libraries are interleaved, and the table
+shows medians in microseconds with the ratio to JAX. Run on a quiet machine:
+
+    python benchmarks/overhead.py
+"""
+
+import argparse
+import importlib.util
+import json
+import statistics
+import subprocess
+import sys
+import textwrap
+import time
+
+LIBRARIES = ("funcgrad", "jax", "autograd", "torch")
+
+# Run in each library's process: defines `cases`, a dict from name to a function of no arguments.
+PREPARE = {
+    "funcgrad": """
+        import funcgrad as lib, funcgrad.numpy as np
+        from funcgrad import grad, vmap, jit
+    """,
+    "jax": """
+        import jax as lib, jax.numpy as np
+        from jax import grad, vmap, jit
+        lib.config.update("jax_platforms", "cpu")
+    """,
+    "autograd": """
+        import autograd.numpy as np
+        from autograd import grad
+    """,
+    "torch": """
+        import torch
+        torch.set_num_threads(1)
+    """,
+}
+CASES = {
+    "funcgrad": """
+        x = np.arange(10.0); s = np.array(2.0)
+        f = lambda x: x**3 + 2 * x
+        jf = jit(lambda x: x + x)
+        cases = {
+            "eager add, 10 elements": lambda: np.add(x, x),
+            "eager grad": lambda: grad(f)(s),
+            "eager grad(grad)": lambda: grad(grad(f))(s),
+            "eager vmap": lambda: vmap(f)(x),
+            "jit dispatch": lambda: jf(x),
+        }
+        wait = lib.block_until_ready
+    """,
+    "autograd": """
+        x = np.arange(10.0)
+        f = lambda x: x**3 + 2 * x
+        cases = {
+            "eager add, 10 elements": lambda: np.add(x, x),
+            "eager grad": lambda: grad(f)(2.0),
+            "eager grad(grad)": lambda: grad(grad(f))(2.0),
+        }
+        wait = lambda value: value
+    """,
+    "torch": """
+        x = torch.arange(10.0)
+        def grad(f, create=False):
+            def g(v):
+                v = v if create else v.detach().requires_grad_()
+                return torch.autograd.grad(f(v), v, create_graph=create)[0]
+            return g
+        f = lambda x: x**3 + 2 * x
+        s = torch.tensor(2.0)
+        cases = {
+            "eager add, 10 elements": lambda: torch.add(x, x),
+            "eager grad": lambda: grad(f)(s),
+            "eager grad(grad)": lambda: grad(grad(f, True))(s),
+            "eager vmap": lambda: torch.func.vmap(f)(x),
+        }
+        wait = lambda value: value
+    """,
+}
+CASES["jax"] = CASES["funcgrad"]
+
+
+def worker(library: str) -> None:
+    """Answer each line (a case name) on standard input with one sample in microseconds."""
+    scope: dict = {}
+    exec(textwrap.dedent(PREPARE[library]), scope)
+    exec(textwrap.dedent(CASES[library]), scope)
+    cases, wait = scope["cases"], scope["wait"]
+    counts: dict[str, int] = {}
+    print(json.dumps(list(cases)), flush=True)
+    for line in sys.stdin:
+        run = cases[line.strip()]
+        if line not in counts:
+            for _ in range(3):
+                wait(run())
+            start = time.perf_counter()
+            wait(run())
+            counts[line] = max(3, int(0.02 / max(time.perf_counter() - start, 1e-7)))
+        count = counts[line]
+        start = time.perf_counter()
+        for _ in range(count):
+            out = run()
+        wait(out)
+        print(json.dumps((time.perf_counter() - start) / count * 1e6), flush=True)
+
+
+def import_seconds(code: str) -> float:
+    """The least of five imports in fresh processes, less what Python itself takes."""
+
+    def once(text: str) -> float:
+        command = [sys.executable, "-c", f"import time; t = time.perf_counter(); {text}; "
+                   "print(time.perf_counter() - t)"]  # fmt: skip
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    return min(once(code) for _ in range(5))
+
+
+def first_call(library: str) -> tuple[int, int]:
+    """Files entered and Python calls made by the first grad(jit(vmap(sin)))(x)."""
+    code = f"""
+        import sys
+        import {library} as lib, {library}.numpy as np
+        x = np.arange(3.0)
+        lib.grad(lambda x: x * 2.0)(1.0)
+        lib.jit(lambda x: x)(x)
+        calls, files = 0, set()
+        def watch(frame, event, arg):
+            global calls
+            if event == "call":
+                calls += 1
+                files.add(frame.f_code.co_filename)
+        sys.setprofile(watch)
+        lib.grad(lambda x: lib.jit(lib.vmap(np.sin))(x).sum())(x)
+        sys.setprofile(None)
+        print(len([f for f in files if "{library}" in f]), calls)
+    """
+    out = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    files, calls = out.stdout.split()
+    return int(files), int(calls)
+
+
+def measure(rounds: int) -> dict[str, dict[str, float]]:
+    """Median microseconds by case and library, samples interleaved."""
+    present = [name for name in LIBRARIES if importlib.util.find_spec(name)]
+    processes = {
+        name: subprocess.Popen(
+            [sys.executable, __file__, "--worker", name],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for name in present
+    }  # fmt: skip
+    offered = {name: json.loads(p.stdout.readline()) for name, p in processes.items()}
+    samples: dict[str, dict[str, list[float]]] = {}
+    for _ in range(rounds):
+        for case in offered["funcgrad"]:
+            for name, process in processes.items():
+                if case in offered[name]:
+                    process.stdin.write(case + "\n")
+                    process.stdin.flush()
+                    value = json.loads(process.stdout.readline())
+                    samples.setdefault(case, {}).setdefault(name, []).append(value)
+    for process in processes.values():
+        process.stdin.close()
+        process.wait()
+    return {
+        case: {name: statistics.median(v) for name, v in by.items()} for case, by in samples.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--worker", choices=LIBRARIES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        worker(options.worker)
+        return
+    print(f"{'microseconds, median':28}" + "".join(f"{name:>12}" for name in LIBRARIES) + "   ours/jax")
+    for case, by in measure(options.rounds).items():
+        cells = "".join(f"{by[n]:12.1f}" if n in by else f"{'-':>12}" for n in LIBRARIES)
+        ratio = f"{by['funcgrad'] / by['jax']:11.2f}" if "jax" in by else ""
+        print(f"{case:28}{cells}{ratio}")
+    base = import_seconds("import numpy")
+    ours = import_seconds("import funcgrad")
+    print(f"import: numpy {base:.3f} s, funcgrad {ours:.3f} s", end="")
+    if importlib.util.find_spec("jax"):
+        print(f", jax {import_seconds('import jax, jax.numpy'):.3f} s")
+        for name in ("funcgrad", "jax"):
+            files, calls = first_call(name)
+            print(f"first grad(jit(vmap(sin)))(x) in {name}: {files} files, {calls} Python calls")
+    else:
+        print()
+
+
+if __name__ == "__main__":
+    main()

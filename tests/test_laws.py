@@ -1,0 +1,243 @@
+"""The laws that every operation keeps, held for each row of the table of samples.
+
+Values and derivatives are compared with the answers of JAX that `record.py` wrote down, and
+derivatives with finite differences too; batches with a loop; staged programs with eager calls.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad
+from answers import (
+    QUESTIONS,
+    Store,
+    asked,
+    describe,
+    direction,
+    pull,
+    pull_along,
+    push,
+    smooth_part,
+)
+from engines import JAX, OURS
+from funcgrad.ir.check import check_jaxpr
+from rows import Row
+from samples import ROWS
+
+LAWS = Store("laws")
+# How far a result may be from what it should be, relative to the typical element.
+ROUNDING = {
+    "bfloat16": 1.6e-2,
+    "float16": 2e-3,
+    "float32": 4e-6,
+    "complex64": 4e-6,
+    "float64": 1e-11,
+    "complex128": 1e-11,
+}
+STEP = 2e-4
+DIFFERENCE_ERROR = 1e-7
+
+every_row = pytest.mark.parametrize("row", ROWS, ids=str)
+smooth_rows = pytest.mark.parametrize("row", [r for r in ROWS if r.order >= 1], ids=str)
+twice_smooth_rows = pytest.mark.parametrize("row", [r for r in ROWS if r.order >= 2], ids=str)
+
+
+@pytest.fixture(autouse=True)
+def checks() -> Iterator[None]:
+    """Every evaluated output is held against what the abstract rule promised."""
+    with funcgrad.enable_checks(True):
+        yield
+
+
+def assert_close(got: Any, want: Any, error: float, what: str) -> None:
+    """Same shape, and elements equal up to `error` times the rounding of the dtype."""
+    dtype = np.dtype(got.dtype)
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape, what
+    if dtype.name not in ROUNDING:
+        np.testing.assert_array_equal(got, want, what)
+        return
+    wide = np.complex128 if dtype.kind == "c" else np.float64
+    got, want = got.astype(wide), want.astype(wide)
+    tolerance = error * ROUNDING[dtype.name]
+    finite = np.abs(want[np.isfinite(want)])
+    typical = float(np.median(finite)) if finite.size else 0.0
+    np.testing.assert_allclose(got, want, tolerance, tolerance * max(typical, 1e-30), err_msg=what)
+
+
+def assert_same(got: Sequence, want: Sequence, error: float, what: str) -> None:
+    assert len(got) == len(want), f"{what}: {len(got)} results, not {len(want)}"
+    for i, (a, b) in enumerate(zip(got, want, strict=True)):
+        assert_close(a, b, error, f"{what}, result {i}")
+
+
+def assert_as_recorded(row: Row, question: str, got: Sequence) -> None:
+    """The types and numbers that JAX answered."""
+    if question not in asked(row):
+        return
+    again = f"the row {row.name!r} has changed: run `python tests/record.py '{row.name}'`"
+    assert LAWS.manifest["fingerprints"].get(row.name) == row.fingerprint, again
+    key = f"{row.name}|{question}"
+    assert [describe(x) for x in got] == LAWS.types(key), key
+    assert_same(got, LAWS.answer(key), row.error, f"{question} against JAX")
+
+
+def slope(run: Callable[..., list], primals: Sequence, along: Sequence) -> list[np.ndarray]:
+    """The directional derivative by central differences of fourth order."""
+
+    def at(step: float) -> list[np.ndarray]:
+        moved = [p + step * t for p, t in zip(primals, along, strict=True)]
+        return [np.asarray(out) for out in run(*moved)]
+
+    points = [at(k * STEP) for k in (1, -1, 2, -2)]
+    return [
+        (8 * (a - b) - (c - d)) / (12 * STEP) for a, b, c, d in zip(*points, strict=True)
+    ]
+
+
+def assert_slope(run: Callable[..., list], row: Row, primals: Sequence, got: Sequence) -> None:
+    """`got` is the derivative of `run` along the row's direction, as far as differences can tell."""
+    if not row.smooth:
+        return
+    want = slope(run, primals, direction(row, "tangent", primals))
+    for a, b in zip(got, want, strict=True):
+        scale = max(1.0, np.max(np.abs(b), initial=0))
+        error = row.error * DIFFERENCE_ERROR
+        np.testing.assert_allclose(a, b, error, error * scale, err_msg="finite differences")
+
+
+def inner(xs: Sequence, ys: Sequence) -> float:
+    """The real part of the sum of products, by which cotangents act on tangents."""
+    return sum(
+        float(np.real(np.sum(np.asarray(x) * np.asarray(y)))) for x, y in zip(xs, ys, strict=True)
+    )
+
+
+@every_row
+def test_value(row: Row) -> None:
+    got = QUESTIONS["value"][0](OURS, row)
+    assert_as_recorded(row, "value", got)
+
+
+@smooth_rows
+def test_first_derivative(row: Row) -> None:
+    with OURS.x64():
+        run, primals = smooth_part(OURS, row)
+        outs = run(*primals)
+        assert_as_recorded(row, "wide_value", outs)
+        tangents = push(OURS, row, run)(*primals)
+        assert_as_recorded(row, "tangent", tangents)
+        assert_slope(run, row, primals, tangents)
+        cotangents = pull(OURS, row, run)(*primals)
+        assert_as_recorded(row, "cotangent", cotangents)
+        moved = inner(direction(row, "cotangent", outs), tangents)
+        pulled = inner(cotangents, direction(row, "tangent", primals))
+        assert moved == pytest.approx(pulled, rel=1e-9 * row.error, abs=1e-9 * row.error)
+
+
+@twice_smooth_rows
+def test_second_derivative(row: Row) -> None:
+    """Forward over reverse, reverse over forward and reverse over reverse mode are one thing."""
+    with OURS.x64():
+        run, primals = smooth_part(OURS, row)
+        pulled, pushed = pull(OURS, row, run), push(OURS, row, run)
+        hessian_vector = push(OURS, row, pulled)(*primals)
+        assert_as_recorded(row, "hessian_vector", hessian_vector)
+        assert_slope(pulled, row, primals, hessian_vector)
+        curvature = push(OURS, row, pushed)(*primals)
+        assert_as_recorded(row, "curvature", curvature)
+        assert_slope(pushed, row, primals, curvature)
+        if not row.smooth:
+            return
+        for other in (pull(OURS, row, pushed), pull_along(OURS, row, pulled)):
+            assert_same(other(*primals), hessian_vector, 100 * row.error, "the same Hessian")
+
+
+def batches(row: Row) -> Iterator[tuple[list, list]]:
+    """Arguments with two members, and where: each one at each axis, then all of them."""
+    members = [row.arguments(member=i) for i in range(2)]
+
+    def stacked(i: int, at: int) -> np.ndarray:
+        return np.stack([m[i] for m in members], at)
+
+    alone = members[0]
+    for i in row.batchable:
+        for at in range(np.ndim(alone[i]) + 1):
+            yield (
+                [stacked(j, at) if j == i else a for j, a in enumerate(alone)],
+                [at if j == i else None for j in range(len(alone))],
+            )
+    if len(row.batchable) > 1:
+        for axes in ([0] * len(alone), [np.ndim(a) for a in alone]):
+            where = [a if i in row.batchable else None for i, a in enumerate(axes)]
+            yield (
+                [alone[i] if a is None else stacked(i, a) for i, a in enumerate(where)],
+                where,
+            )
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.batchable and r.loop], ids=str)
+def test_batching(row: Row) -> None:
+    function = row.make(OURS)
+
+    def leaves(*args: Any) -> list:
+        return OURS.leaves(function(*args))
+
+    for args, axes in batches(row):
+        got = OURS.vmap(leaves, in_axes=tuple(axes))(*args)
+        loop = [
+            leaves(*(a if at is None else np.take(a, i, at) for a, at in zip(args, axes)))
+            for i in range(2)
+        ]
+        want = [np.stack([np.asarray(x) for x in xs]) for xs in zip(*loop, strict=True)]
+        assert [x.dtype for x in got] == [x.dtype for x in want]
+        assert_same(got, want, row.error, f"vmap with in_axes {axes} against a loop")
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.order and r.loop], ids=str)
+def test_batched_derivatives(row: Row) -> None:
+    """The batching rules of what derivatives are made of: every argument, direction and result."""
+    with OURS.x64():
+        run, _ = smooth_part(OURS, row)
+        members = [[row.argument(i, True, m) for i in row.inexact] for m in range(2)]
+        many = [np.stack(pair) for pair in zip(*members, strict=True)]
+        pushed = push(OURS, row, run)
+        pulled = pull(OURS, row, run)
+        for derivative in (pushed, pulled):
+            got = OURS.vmap(derivative)(*many)
+            loop = [derivative(*member) for member in members]
+            want = [np.stack([np.asarray(x) for x in xs]) for xs in zip(*loop, strict=True)]
+            assert_same(got, want, 100 * row.error, "vmap of a derivative against a loop")
+
+
+@every_row
+def test_staging(row: Row) -> None:
+    """Written down, checked and run, and compiled, a function does what it does eagerly."""
+    function, args = row.make(OURS), row.arguments()
+    eager = OURS.leaves(function(*args))
+    program = OURS.make_jaxpr(function)(*args)
+    check_jaxpr(program)
+    assert [describe(v.aval) for v in program.jaxpr.outvars] == [describe(x) for x in eager]
+    flat = [a for a in OURS.leaves(args)]
+    assert_same(program(*flat), eager, row.error, "the staged program against an eager call")
+    compiled = OURS.leaves(OURS.jit(function)(*args))
+    assert [describe(x) for x in compiled] == [describe(x) for x in eager]
+    assert_same(compiled, eager, row.error, "jit against an eager call")
+
+
+@smooth_rows
+def test_derivative_of_jit(row: Row) -> None:
+    with OURS.x64():
+        run, primals = smooth_part(OURS, row)
+        for transformed in (push, pull):
+            eager = transformed(OURS, row, run)(*primals)
+            inside = transformed(OURS, row, OURS.jit(run))(*primals)
+            outside = OURS.jit(transformed(OURS, row, run))(*primals)
+            program = OURS.make_jaxpr(transformed(OURS, row, run))(*primals)
+            check_jaxpr(program)
+            assert_same(inside, eager, row.error, "the derivative of jit against an eager one")
+            assert_same(outside, eager, row.error, "jit of the derivative against an eager one")
