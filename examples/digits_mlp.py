@@ -1,10 +1,10 @@
 """Train a small network to read handwritten digits: jit(value_and_grad) and Adam.
 
-    python examples/digits_mlp.py [--epochs 40] [--seed 0] [--output outputs]
+    python examples/digits_mlp.py [--epochs 30] [--seed 0] [--output outputs]
 
-The data are scikit-learn's 1,797 digits of 8 x 8 pixels, a quarter of which are held out for the test.
-The script prints a line an epoch and a table of what was taken for what, saves two plots, and fails if
-the network reads fewer than 97% of the test digits.
+The data are scikit-learn's 1,797 digits of 8 x 8 pixels, a quarter of them held out for the test.
+The script prints a line an epoch and a table of what was taken for what, saves two plots, and fails
+if the network reads fewer than 97% of the test digits.
 """
 
 import argparse
@@ -15,13 +15,12 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-import funcgrad.numpy as jnp
 from funcgrad import jit, nn, optim, random, value_and_grad
 
 BATCH = 64
 GOAL = 0.97
 
-model = nn.sequential(nn.dense(128), nn.relu, nn.dense(64), nn.relu, nn.dense(10))
+model = nn.sequential(nn.dense(512), nn.relu, nn.dense(10))
 
 
 def load() -> list[np.ndarray]:
@@ -42,9 +41,9 @@ def predict(params, images):
 
 
 def train(images, labels, test_images, test_labels, epochs, seed):
-    """Minimize the loss, a random order of batches an epoch; the parameters and the epochs' losses."""
+    """Minimize the loss, in a new order each epoch; the parameters, and the losses by epoch."""
     steps = len(images) // BATCH
-    rate = lambda step: 2e-3 * (1 - step / (epochs * steps))
+    rate = lambda step: 3e-3 * (1 - step / (epochs * steps))
     optimizer = optim.adam(rate)
 
     @jit
@@ -64,9 +63,10 @@ def train(images, labels, test_images, test_labels, epochs, seed):
         for batch in order[: steps * BATCH].reshape(steps, BATCH):
             params, state, value = step(params, state, images[batch], labels[batch])
             values.append(value)
-        losses.append((np.mean(values), float(jit(loss)(params, test_images, test_labels))))
+        test_loss = float(loss(params, test_images, test_labels))
+        losses.append((np.mean(values), test_loss))
         print(
-            f"epoch {epoch + 1:2d}/{epochs}  loss {losses[-1][0]:.4f}  test loss {losses[-1][1]:.4f}  "
+            f"epoch {epoch + 1:2d}/{epochs}  loss {losses[-1][0]:.4f}  test loss {test_loss:.4f}  "
             f"test accuracy {accuracy(params, test_images, test_labels):.2%}  "
             f"{time.perf_counter() - start:.2f} s"
         )
@@ -88,7 +88,7 @@ def print_confusion(labels: np.ndarray, taken_for: np.ndarray) -> None:
         print(f"{digit:4d}  {cells}   {row[digit] / row.sum():6.1%}")
     wrong = [(n, a, b) for (a, b), n in np.ndenumerate(table) if a != b and n]
     for n, a, b in sorted(wrong, reverse=True)[:3]:
-        print(f"a {a} was taken for a {b} {n} time{'s' * (n > 1)}")
+        print(f"a {a} was taken for a {b} {n} time{'' if n == 1 else 's'}")
 
 
 def plot_losses(losses, file: Path) -> None:
@@ -122,7 +122,7 @@ def plot_predictions(images, labels, chances, file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path("outputs"))
     options = parser.parse_args()
@@ -135,9 +135,10 @@ def main() -> None:
     chances = np.asarray(predict(params, test_images))
     print_confusion(test_labels, chances.argmax(axis=1))
     options.output.mkdir(parents=True, exist_ok=True)
-    plot_losses(losses, options.output / "digits_loss.png")
-    plot_predictions(test_images, test_labels, chances, options.output / "digits_predictions.png")
-    print(f"\nplots: {options.output / 'digits_loss.png'}, {options.output / 'digits_predictions.png'}")
+    files = [options.output / f"digits_{name}.png" for name in ("loss", "predictions")]
+    plot_losses(losses, files[0])
+    plot_predictions(test_images, test_labels, chances, files[1])
+    print(f"\nplots: {files[0]}, {files[1]}")
 
     reached = accuracy(params, test_images, test_labels)
     print(f"test accuracy {reached:.2%} of {len(test_labels)} digits (goal {GOAL:.0%})")

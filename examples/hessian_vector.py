@@ -2,11 +2,11 @@
 
     python examples/hessian_vector.py
 
-The product of a Hessian and a vector is a derivative of a gradient in one direction: forward mode over
-reverse mode, at the price of about two gradients. That is all that conjugate gradients need to solve for
-a Newton step, so the Hessian itself is never made. The data are the 569 tumours of scikit-learn's breast
-cancer set; the script checks the product against the full Hessian, the speed at which Newton's method
-converges, and the minimum against scikit-learn's.
+The product of a Hessian and a vector is the derivative of a gradient in one direction: forward mode
+over reverse mode, at the price of about two gradients. That is all that conjugate gradients need to
+solve for a Newton step, so the Hessian itself is never made. The data are the 569 tumours of
+scikit-learn's breast cancer set; the script checks the product against the full Hessian, that
+Newton's method converges, and the minimum against scikit-learn's.
 """
 
 import numpy as np
@@ -90,7 +90,8 @@ def main() -> None:
     while norms[-1] > 1e-10 and len(norms) <= 20:
         w, steps = newton_step(w, x, y)
         norms.append(float(jnp.linalg.norm(slope(w, x, y))))
-        print(f"{len(norms) - 1:4d}   {float(loss(w, x, y)):.8f}   {norms[-1]:.2e}     {int(steps):4d}")
+        here = float(loss(w, x, y))
+        print(f"{len(norms) - 1:4d}   {here:.8f}   {norms[-1]:.2e}     {int(steps):4d}")
 
     # In scikit-learn's terms the sum of losses has weight C against half the squared weights.
     reference = LogisticRegression(C=1 / (RIDGE * len(y)), tol=1e-10, max_iter=10_000)

@@ -158,6 +158,9 @@ class Store:
         self.arrays_path = REFERENCE / f"{name}.npz"
         self.manifest_path = REFERENCE / f"{name}.json"
 
+    def exists(self) -> bool:
+        return self.arrays_path.exists() and self.manifest_path.exists()
+
     @property
     def manifest(self) -> dict[str, Any]:
         return _manifest(self.manifest_path)
@@ -181,6 +184,10 @@ class Store:
         np.savez_compressed(self.arrays_path, **arrays)
         manifest = {**about, "answers": {key: types for key, (types, _) in answers.items()}}
         self.manifest_path.write_text(json.dumps(manifest, indent=0) + "\n")
+
+
+LAWS = Store("laws")
+WORDS = Store("words")
 
 
 @cache

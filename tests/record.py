@@ -1,61 +1,92 @@
-"""Writes the answers of JAX that the tests compare with: `python tests/record.py [part of a name]`.
+"""Writes the answers of JAX that the tests compare with: `python tests/record.py`.
 
-With a part of a name, only the rows and words that contain it are asked anew.
+Only rows with new arguments and words with new functions are asked anew; `record.py laws` asks
+all laws (three minutes), `record.py words` all words (an hour).
 """
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import conftest  # noqa: F401  (the environment that JAX must be started in)
 import jax
+import numpy as np
 
-from answers import QUESTIONS, Store, asked, describe, storable
+import conftest  # noqa: F401  (the environment that JAX must be started in)
+
+from answers import LAWS, QUESTIONS, WORDS, Store, asked, describe, storable
 from engines import JAX
+from rows import Row
 from samples import ROWS
+from words import POINT, SAMPLES, Sample, fingerprint, spell, words
 
-LAWS = Store("laws")
+LENGTH = 3
+
+# A name, the fingerprint of what it stands for, and its answers by question.
+Entry = tuple[str, int, dict[str, Callable[[], Sequence[Any]]]]
 
 
-def recorded(
-    store: Store, entries: Iterable[tuple[str, int, list[str], Callable[[str], list]]], part: str
-) -> None:
-    """Ask and store; `entries` are (name, fingerprint, questions, answer of a question)."""
-    old = store.manifest if part != "" and store.manifest_path.exists() else {"answers": {}}
-    answers: dict[str, tuple[list[str], list[Any]]] = {}
-    fingerprints: dict[str, int] = {}
+def record(store: Store, entries: Iterator[Entry], everything: bool) -> list[str]:
+    """Ask what is new and store it all; what went wrong."""
     start = time.perf_counter()
-    for name, fingerprint, questions, ask in entries:
-        fingerprints[name] = fingerprint
-        for question in questions:
+    old = {} if everything or not store.exists() else store.manifest["fingerprints"]
+    answers: dict[str, tuple[list[str], list[np.ndarray]]] = {}
+    fingerprints: dict[str, int] = {}
+    problems: list[str] = []
+    asked_anew = 0
+    for name, mark, questions in entries:
+        fingerprints[name] = mark
+        for question, ask in questions.items():
             key = f"{name}|{question}"
-            if key in old["answers"] and part not in name and old["fingerprints"][name] == fingerprint:
+            if old.get(name) == mark and key in store.manifest["answers"]:
                 answers[key] = store.types(key), store.answer(key)
                 continue
+            asked_anew += 1
             try:
-                found = ask(question)
+                found = ask()
             except Exception as error:
-                print(f"{key}: {type(error).__name__}: {str(error)[:200]}")
+                problems.append(f"{key}: {type(error).__name__}: {str(error)[:200]}")
                 continue
             answers[key] = [describe(x) for x in found], [storable(x) for x in found]
-    about = {"jax": jax.__version__, "fingerprints": fingerprints}
-    store.write(about, answers)
-    size = store.arrays_path.stat().st_size + store.manifest_path.stat().st_size
-    print(f"{store.arrays_path.name}: {len(answers)} answers, {size / 2**20:.2f} MiB, "
-          f"{time.perf_counter() - start:.0f} s")
-
-
-def record_laws(part: str = "") -> None:
-    recorded(
-        LAWS,
-        (
-            (row.name, row.fingerprint, asked(row), lambda q, row=row: QUESTIONS[q][0](JAX, row))
-            for row in ROWS
-        ),
-        part,
+    store.write({"jax": jax.__version__, "fingerprints": fingerprints}, answers)
+    size = (store.arrays_path.stat().st_size + store.manifest_path.stat().st_size) / 2**20
+    print(
+        f"{store.arrays_path.name}: {asked_anew} asked, {len(answers)} answers, {size:.2f} MiB, "
+        f"{time.perf_counter() - start:.0f} s"
     )
+    return problems
+
+
+def law_entries(rows: Sequence[Row] = ROWS) -> Iterator[Entry]:
+    for row in rows:
+        ask = {q: lambda q=q, row=row: QUESTIONS[q][0](JAX, row) for q in asked(row)}
+        yield row.name, row.fingerprint, ask
+
+
+def word_entries() -> Iterator[Entry]:
+    for sample in SAMPLES.values():
+        yield sample.name, fingerprint(sample), {"words": lambda s=sample: [answers_to_words(s)]}
+
+
+def answers_to_words(sample: Sample) -> np.ndarray:
+    """A row for each word up to LENGTH: what JAX computes at POINT, nan where it raises."""
+    return np.array([answer_to_word(sample, word) for word in words(LENGTH)])
+
+
+def answer_to_word(sample: Sample, word: tuple[str, ...]) -> np.ndarray:
+    with JAX.x64():
+        try:
+            return np.asarray(spell(JAX, word, sample.make(JAX))(POINT))
+        except (TypeError, ValueError, NotImplementedError):
+            return np.full_like(POINT, np.nan)
+
+
+def main(everything: Sequence[str] = ()) -> None:
+    problems = record(LAWS, law_entries(), "laws" in everything)
+    problems += record(WORDS, word_entries(), "words" in everything)
+    if problems:
+        sys.exit("\n".join(["JAX gave no answer to these:", *problems]))
 
 
 if __name__ == "__main__":
-    record_laws(*sys.argv[1:2])
+    main(sys.argv[1:])

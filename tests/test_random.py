@@ -10,8 +10,7 @@ import pytest
 import scipy.special
 
 import funcgrad
-from answers import describe, storable
-from draws import EQUAL, FEW, PARAMS, RECORDED, ROWS, SAMPLES
+from draws import FEW, PARAMS, ROWS, SAMPLES, recorded, storable
 from funcgrad import lax, random
 from funcgrad import numpy as fnp
 from funcgrad.base import dtypes
@@ -38,9 +37,9 @@ def words(keys: Any) -> np.ndarray:
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_draw(name: str):
     sample = SAMPLES[name]
-    drawn, (expected,) = sample.of(funcgrad), RECORDED.answer(name)
-    assert [describe(drawn)] == RECORDED.manifest["answers"][name]
-    got = storable(drawn)
+    dtype, got = storable(sample.of(funcgrad))
+    wanted, expected = recorded()[name]
+    assert (dtype, got.shape) == (wanted, expected.shape)
     if sample.rtol == sample.atol == 0:
         assert got.tobytes() == expected.tobytes()
         return

@@ -77,6 +77,11 @@ def square(x: Any, /) -> Any:
     return elementwise.square(numeric1("square", x))
 
 
+def sign(x: Any, /) -> Any:
+    """-1, 0 or 1 by the sign of x; x / |x| for complex x. Not for booleans."""
+    return elementwise.sign(to_array("sign", x))
+
+
 # division
 
 
@@ -253,3 +258,12 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     scale = elementwise.sqrt(basis.add(like(1, ratio), elementwise.square(ratio)))
     result = choose(zero, large, mul(large, scale))
     return choose(infinite, like(np.inf, result), result)
+
+
+# other names of these
+
+abs = absolute
+divide = true_divide
+mod = remainder
+pow = power
+atan2 = arctan2

@@ -1,5 +1,6 @@
 """Arrays put together and taken apart: concatenate, stack, block, split, tile, repeat, append."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -184,7 +185,7 @@ def _split(name: str, ary: Any, parts: Any, axis: int) -> list[Any]:
     shape = ary.aval.shape
     axis = canonical_axis(axis, len(shape))
     cuts = _cuts(name, shape[axis], parts)
-    return [part(ary, a, b, axis) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [part(ary, a, b, axis) for a, b in itertools.pairwise(cuts)]
 
 
 def _cuts(name: str, length: int, parts: Any) -> list[int]:

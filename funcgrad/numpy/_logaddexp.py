@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.api.custom import custom_jvp
-from funcgrad.base.basis import add, eq, mul, neg
-from funcgrad.numpy._promotion import choose, inexact, is_complex, like
+from funcgrad.base.basis import add, convert, eq, mul, neg, squeeze
+from funcgrad.lax import stop_gradient
+from funcgrad.numpy._promotion import choose, inexact, inexact1, is_complex, like
+from funcgrad.numpy._reductions import max, reduced_axes, sum
 from funcgrad.primitives import elementwise
-from funcgrad.primitives.compare import gt, ne
+from funcgrad.primitives.compare import gt, is_finite, ne
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
@@ -59,3 +61,40 @@ def _share(x: Any, total: Any) -> Any:
     difference = elementwise.sub(x, total)
     infinite = eq(real, like(np.inf, real))
     return elementwise.exp(choose(infinite, like(0, difference), difference))
+
+
+def reduce_logaddexp(
+    a: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """log of the sum of e^a over an axis, for `logaddexp.reduce`."""
+    a = inexact1("logaddexp.reduce", a)
+    real = elementwise.real(a) if is_complex(a) else a
+    top = stop_gradient(max(real, axis, None, True, -np.inf, where))
+    top = choose(is_finite(top), top, like(0, top))
+    shift = convert(top, a.aval.dtype) if is_complex(a) else top
+    total = sum(elementwise.exp(a - shift), axis, None, None, True, None, where)
+    result = elementwise.log(total) + shift
+    if not keepdims:
+        axes = reduced_axes("logaddexp.reduce", a, axis)
+        result = squeeze(result, axes)
+    return result if initial is None else logaddexp(initial, result)
+
+
+def reduce_logaddexp2(
+    a: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """log2 of the sum of 2^a over an axis, for `logaddexp2.reduce`."""
+    ln2 = float(np.log(2))
+    initial = None if initial is None else initial * ln2
+    a = inexact1("logaddexp2.reduce", a) * ln2
+    return reduce_logaddexp(a, axis, dtype, keepdims, initial, where) / ln2

@@ -174,26 +174,26 @@ def _mirror(x: Any, widths: Widths, mode: str, reflect_type: str = "even") -> An
             left = width[side]
             while left:
                 # Each round mirrors at the current end as much as the original axis offers.
-                step = builtin_min(left, n - skip)
+                step = least(left, n - skip)
                 x = _mirrored_once(x, step, skip, side, axis, reflect_type == "odd")
                 left -= step
     return x
 
 
-def builtin_min(a: int, b: int) -> int:
+def least(a: int, b: int) -> int:
     return a if a < b else b
 
 
 def _mirrored_once(x: Any, step: int, skip: int, side: int, axis: int, odd: bool) -> Any:
     n = x.aval.shape[axis]
     if side == 0:
-        part, edge = part(x, skip, skip + step, axis), part(x, 0, 1, axis)
+        inside, edge = part(x, skip, skip + step, axis), part(x, 0, 1, axis)
     else:
-        part, edge = part(x, n - skip - step, n - skip, axis), part(x, n - 1, n, axis)
-    part = flip(part, axis)
+        inside, edge = part(x, n - skip - step, n - skip, axis), part(x, n - 1, n, axis)
+    mirrored = flip(inside, axis)
     if odd:
-        part = sub(broadcast(edge + edge, part.aval.shape), part)
-    return concatenate([part, x] if side == 0 else [x, part], axis)
+        mirrored = sub(broadcast(edge + edge, mirrored.aval.shape), mirrored)
+    return concatenate([mirrored, x] if side == 0 else [x, mirrored], axis)
 
 
 def _linear_ramp(x: Any, widths: Widths, mode: str, end_values: Any = 0) -> Any:
@@ -223,7 +223,7 @@ def _statistic(x: Any, widths: Widths, mode: str, stat_length: Any = None) -> An
         n = x.aval.shape[axis]
         if 0 in lengths[axis]:
             raise ValueError("pad: stat_length of 0 yields no value for padding")
-        first, last = (n if k is None else builtin_min(int(k), n) for k in lengths[axis])
+        first, last = (n if k is None else least(int(k), n) for k in lengths[axis])
         ends = [part(x, 0, first, axis), part(x, n - last, n, axis)]
         values = [function(end, axis=axis, keepdims=True) for end in ends]
         if is_integer(x):

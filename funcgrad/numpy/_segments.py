@@ -227,7 +227,7 @@ def _scatter_product_jvp(settings: tuple, primals: tuple, tangents: tuple) -> tu
 
 
 def _products(data: Any, ids: Any, count: int) -> Any:
-    """The product of each segment by multiplications alone, so that zero rows can be differentiated.
+    """The product of each segment, made by multiplications alone, which forgive rows of zeros.
 
     Sorted by segment, the rows are multiplied up from the start of the segment to its end.
     """

@@ -107,9 +107,7 @@ def _one_axis(name: str, a: Any, axis: Any) -> int:
     return canonical_axis(axis, a.ndim)
 
 
-def _along(
-    name: str, kind: FftType, a: Any, n: int | None, axis: Any, norm: str | None
-) -> Any:
+def _along(name: str, kind: FftType, a: Any, n: int | None, axis: Any, norm: str | None) -> Any:
     a = to_array(f"fft.{name}", a)
     lengths = None if n is None else (n,)
     return _transformed(name, kind, a, lengths, (_one_axis(name, a, axis),), norm)
@@ -123,9 +121,7 @@ def _along_two(
     return _transformed(name, kind, a, s, axes, norm)
 
 
-def _transformed(
-    name: str, kind: FftType, a: Any, s: Any, axes: Axes, norm: str | None
-) -> Any:
+def _transformed(name: str, kind: FftType, a: Any, s: Any, axes: Axes, norm: str | None) -> Any:
     a = to_array(f"fft.{name}", a)
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(

@@ -20,6 +20,7 @@ from funcgrad.base.trace import (
     Primitive,
     abstract_rules,
     evaluate_rules,
+    under,
 )
 from funcgrad.compiler.passes import inline
 from funcgrad.compiler.pipeline import compiled
@@ -394,6 +395,10 @@ def _register(primitive: Primitive, stage_rule: Callable) -> None:
 _register(custom_jvp_call_p, custom_jvp_stage)
 forward.rules[custom_jvp_call_p] = custom_jvp_forward
 batching.rules[custom_jvp_call_p] = custom_jvp_batch
+# What is written down as linear is differentiated no more, so the function stands in for the call.
+partial.rules[custom_jvp_call_p] = lambda trace, args, params: tuple(
+    under(trace, params["fun"], *args)
+)
 
 _register(custom_vjp_call_p, custom_vjp_stage)
 forward.rules[custom_vjp_call_p] = custom_vjp_forward

@@ -496,7 +496,13 @@ def sign_at_zero_one(x: Any) -> Any:
 elementwise(abs_p, NUMBER, lambda xp, x: xp.abs(x), real_dtype)
 forward.elementwise(abs_p, abs_forward)
 
-elementwise(sign_p, NUMBER, lambda xp, x: xp.sign(x))
+def sign_evaluate(xp: Any, x: Any) -> Any:
+    sign = xp.sign(x)
+    # NumPy loses the sign of -0.
+    return xp.copysign(sign, x) if dtypes.issubdtype(x.dtype, np.floating) else sign
+
+
+elementwise(sign_p, NUMBER, sign_evaluate)
 forward.elementwise(sign_p, lambda t, out, x: sign_forward(t, x))
 
 

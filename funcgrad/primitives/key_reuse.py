@@ -12,9 +12,8 @@ import numpy as np
 
 from funcgrad.base.config import config
 from funcgrad.base.errors import KeyReuseError
-from funcgrad.base.trace import current_source
+from funcgrad.base.trace import Trace, current_source
 from funcgrad.ir.jaxpr import Var
-from funcgrad.transforms.staging import Recorder
 
 
 class Use(NamedTuple):
@@ -26,14 +25,14 @@ class Use(NamedTuple):
 
 
 class Consumed(NamedTuple):
-    """What has been consumed of the keys in one piece of memory, which `owner` keeps alive."""
+    """The uses of the keys in one piece of memory, and a weak reference to the array that owns it."""
 
     owner: Callable[[], Any]
     uses: list[Use]
 
 
 _by_memory: dict[int, Consumed] = {}
-_by_program: "weakref.WeakKeyDictionary[Recorder, dict[Var, Use]]" = weakref.WeakKeyDictionary()
+_by_program: "weakref.WeakKeyDictionary[Trace, dict[Var, Use]]" = weakref.WeakKeyDictionary()
 
 
 def consume(by: str, keys: Any) -> None:
@@ -56,7 +55,7 @@ def consume(by: str, keys: Any) -> None:
     known.uses.append(Use(by, place_now(), offsets))
 
 
-def consume_variable(by: str, program: Recorder, variable: Var) -> None:
+def consume_variable(by: str, program: Trace, variable: Var) -> None:
     """The same for a key in a program that is being written."""
     uses = _by_program.setdefault(program, {})
     if variable in uses:

@@ -172,7 +172,5 @@ def eig(a: Any) -> EigResult:
 def eigvals(a: Any) -> Any:
     """The complex eigenvalues of general matrices [..., n, n], in no order."""
     a = matrices("eigvals", a, square=True)
-    (values,) = linalg_eig.eig(
-        a, compute_left_eigenvectors=False, compute_right_eigenvectors=False
-    )
+    (values,) = linalg_eig.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
     return values

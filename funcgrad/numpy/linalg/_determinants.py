@@ -14,7 +14,7 @@ from funcgrad.numpy._complex import real
 from funcgrad.numpy._cumulative import cumprod
 from funcgrad.numpy._diagonals import diagonal as diagonal_of
 from funcgrad.numpy._diagonals import trace
-from funcgrad.numpy._filling import ones_like, zeros_like
+from funcgrad.numpy._filling import zeros_like
 from funcgrad.numpy._joining import concatenate
 from funcgrad.numpy._logic import isnan
 from funcgrad.numpy._products import matmul

@@ -1,5 +1,6 @@
 """Products under the names of the array API, and the product of many matrices."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Any:
             "multi_dot: input arrays must all be two-dimensional, except for the first and last, "
             f"which may be one-dimensional; got shapes {shapes}"
         )
-    if any(a[-1] != b[0] for a, b in zip(shapes, shapes[1:], strict=False)):
+    if any(a[-1] != b[0] for a, b in itertools.pairwise(shapes)):
         raise ValueError(
             "multi_dot: the last dimension of each array must match the first dimension of the "
             f"following one; got shapes {shapes}"

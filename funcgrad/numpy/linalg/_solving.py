@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from funcgrad.api.custom import custom_jvp
 from funcgrad.base import dtypes
 from funcgrad.base.basis import reshape
@@ -14,7 +12,7 @@ from funcgrad.numpy._choosing import where
 from funcgrad.numpy._creation import asarray
 from funcgrad.numpy._filling import zeros
 from funcgrad.numpy._products import matmul
-from funcgrad.numpy._promotion import broadcast, like, promote_dtypes, to_array, to_arrays
+from funcgrad.numpy._promotion import broadcast, promote_dtypes, to_array, to_arrays
 from funcgrad.numpy._ranges import eye
 from funcgrad.numpy._reductions import sum
 from funcgrad.numpy._shaping import moveaxis, ravel
@@ -40,7 +38,9 @@ def solve(a: Any, b: Any) -> Any:
     a, b = promote_dtypes("linalg.solve", a, b, kind=dtypes.to_inexact)
     left, right = a.aval.shape, b.aval.shape
     if len(left) < 2 or left[-1] != left[-2] or not right:
-        raise ValueError(f"solve: a must have shape [..., n, n] and b [n] or [..., n, m]; got {left} and {right}")
+        raise ValueError(
+            f"solve: a must have shape [..., n, n] and b [n] or [..., n, m]; got {left} and {right}"
+        )
     rows = right[0] if len(right) == 1 else right[-2]
     if rows != left[-1]:
         raise ValueError(
@@ -48,7 +48,9 @@ def solve(a: Any, b: Any) -> Any:
             "A stack of vectors b is solved for by solve(a, b[..., None])[..., 0]."
         )
     columns = b[:, None] if len(right) == 1 else b
-    batch = broadcast_shapes(left[:-2], columns.aval.shape[:-2], names="linalg.solve got batch shapes")
+    batch = broadcast_shapes(
+        left[:-2], columns.aval.shape[:-2], names="linalg.solve got batch shapes"
+    )
     a = broadcast(a, (*batch, *left[-2:]))
     columns = broadcast(columns, (*batch, *columns.aval.shape[-2:]))
     x = _solve(a, columns)
@@ -215,5 +217,3 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
             f"{b.aval.shape}, and have as many elements in the other axes"
         )
     return reshape(solve(reshape(a, (b.aval.size, b.aval.size)), ravel(b)), shape)
-
-

@@ -1,0 +1,42 @@
+"""What functions of real numbers share: promotion to one float dtype, derivatives by argument."""
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad.api.custom import custom_jvp
+from funcgrad.base.basis import add, full_like
+from funcgrad.numpy._promotion import inexact, is_complex
+from funcgrad.primitives.custom import SymbolicZero
+
+
+def reals(name: str, *args: Any) -> list[Any]:
+    """The arguments of the function `name` as float arrays of one dtype."""
+    arrays = list(inexact(name, *args))
+    if is_complex(arrays[0]):
+        given = ", ".join(x.aval.str_short() for x in arrays)
+        raise ValueError(
+            f"{name} does not support complex-valued inputs, got {given} after promotion. Give it "
+            "the real part."
+        )
+    return arrays
+
+
+def real(name: str, x: Any) -> Any:
+    return reals(name, x)[0]
+
+
+def partials(function: custom_jvp, *rules: Callable[..., Any]) -> None:
+    """Give a function its derivative argument by argument; arguments that do not move are skipped.
+
+    `rules[i](tangent, output, *primals)` is what the tangent of argument i contributes.
+    """
+
+    def jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+        out, total = function(*primals), None
+        for rule, tangent in zip(rules, tangents, strict=True):
+            if not isinstance(tangent, SymbolicZero):
+                part = rule(tangent, out, *primals)
+                total = part if total is None else add(total, part)
+        return out, full_like(out, 0) if total is None else total
+
+    function.defjvp(jvp, symbolic_zeros=True)
