@@ -88,7 +88,7 @@ def print_confusion(labels: np.ndarray, taken_for: np.ndarray) -> None:
         print(f"{digit:4d}  {cells}   {row[digit] / row.sum():6.1%}")
     wrong = [(n, a, b) for (a, b), n in np.ndenumerate(table) if a != b and n]
     for n, a, b in sorted(wrong, reverse=True)[:3]:
-        print(f"a {a} was taken for a {b} {n} time{'' if n == 1 else 's'}")
+        print(f"{n} time{'' if n == 1 else 's'} a test digit {a} was taken for {b}")
 
 
 def plot_losses(losses, file: Path) -> None:

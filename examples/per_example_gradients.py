@@ -99,7 +99,7 @@ def main() -> None:
     print(f"\nhalf of the gradients are shorter than {np.median(lengths):.3f}; the longest are of")
     for i in hardest:
         taken_for = int(model.apply(params, images[i][None]).argmax())
-        print(f"  example {i}, a {labels[i]} taken for a {taken_for}: {lengths[i]:.3f}")
+        print(f"  example {i}, labelled {labels[i]}, taken for {taken_for}: {lengths[i]:.3f}")
 
     clipped = clipped_mean(mapped)
     longest = float(norms(tree.map(lambda g: g[None], clipped))[0])

@@ -5,7 +5,7 @@ from typing import Any
 
 import funcgrad.numpy as numpy
 from funcgrad._version import __version__
-from funcgrad.api.callbacks import pure_callback
+from funcgrad.api.callbacks import effects_barrier, pure_callback
 from funcgrad.api.checkpoint import checkpoint, checkpoint_policies
 from funcgrad.api.checkpoint import checkpoint as remat
 from funcgrad.api.custom import (
@@ -141,6 +141,7 @@ __all__ = [
     "device_put_sharded",
     "devices",
     "disable_jit",
+    "effects_barrier",
     "enable_checks",
     "enable_x64",
     "ensure_compile_time_eval",

@@ -4,7 +4,7 @@ from funcgrad.base.aval import ShapedArray
 from funcgrad.base.aval import aval_of as get_aval
 from funcgrad.base.trace import Primitive, Trace, Tracer
 from funcgrad.ir.check import JaxprTypeError, check_jaxpr
-from funcgrad.ir.evaluate import eval_jaxpr
+from funcgrad.ir.evaluate import eval_jaxpr, jaxpr_as_fun
 from funcgrad.ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, Var
 from funcgrad.ir.jaxpr import Eqn as JaxprEqn
 
@@ -23,4 +23,5 @@ __all__ = [
     "check_jaxpr",
     "eval_jaxpr",
     "get_aval",
+    "jaxpr_as_fun",
 ]

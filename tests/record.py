@@ -76,7 +76,7 @@ def answers_to_words(sample: Sample) -> np.ndarray:
 def answer_to_word(sample: Sample, word: tuple[str, ...]) -> np.ndarray:
     with JAX.x64():
         try:
-            return np.asarray(spell(JAX, word, sample.make(JAX))(POINT))
+            return np.asarray(spell(JAX, word, sample.make(JAX))(JAX.numpy.asarray(POINT)))
         except (TypeError, ValueError, NotImplementedError):
             return np.full_like(POINT, np.nan)
 

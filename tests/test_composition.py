@@ -23,7 +23,7 @@ REFUSED_BY_JAX_ONLY = {"custom_backward"}
 
 def ours(sample: Sample, word: tuple[str, ...]) -> np.ndarray:
     with OURS.x64():
-        return np.asarray(spell(OURS, word, sample.make(OURS))(POINT))
+        return np.asarray(spell(OURS, word, sample.make(OURS))(OURS.numpy.asarray(POINT)))
 
 
 def problem(sample: Sample, word: tuple[str, ...], want: np.ndarray) -> str | None:
@@ -94,7 +94,7 @@ def test_long_words_agree_with_jax(word: tuple[str, ...], name: str) -> None:
     sample = SAMPLES[name]
     if draws(word, sample):
         with JAX.x64():
-            want = np.asarray(spell(JAX, word, sample.make(JAX))(POINT))
+            want = np.asarray(spell(JAX, word, sample.make(JAX))(JAX.numpy.asarray(POINT)))
         np.testing.assert_allclose(
             ours(sample, word), want, 1e-8, 1e-8 * max(1.0, np.abs(want).max())
         )

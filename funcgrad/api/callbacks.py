@@ -203,3 +203,7 @@ class _Any:
 
     def __getitem__(self, index: Any) -> "_Any":
         return self
+
+
+def effects_barrier() -> None:
+    """Wait until the effects of all programs have happened; they do before a call returns."""

@@ -16,8 +16,14 @@ from functools import reduce, wraps
 from typing import Any, NamedTuple
 
 import funcgrad.numpy as jnp
-from funcgrad import tree
-from funcgrad.tree_util import PyTreeDef, register_pytree_node
+from funcgrad.tree_util import (
+    PyTreeDef,
+    register_pytree_node,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
+)
 
 Params = Any
 Updates = Any
@@ -79,12 +85,12 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
 
         @wraps(init)
         def tree_init(params: Params) -> OptimizerState:
-            leaves, structure = tree.flatten(params)
+            leaves, structure = tree_flatten(params)
             return _packed([init(x) for x in leaves], structure)
 
         @wraps(update)
         def tree_update(step: Step, grads: Updates, state: OptimizerState) -> OptimizerState:
-            leaves, structure = tree.flatten(grads)
+            leaves, structure = tree_flatten(grads)
             if structure != state.tree_def:
                 raise TypeError(
                     "optimizer update function was passed a gradient tree that did not match the "
@@ -103,7 +109,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
 
         @wraps(get_params)
         def tree_get_params(state: OptimizerState) -> Params:
-            return tree.unflatten(state.tree_def, [get_params(s) for s in _states(state)])
+            return tree_unflatten(state.tree_def, [get_params(s) for s in _states(state)])
 
         return Optimizer(tree_init, tree_update, tree_get_params)
 
@@ -111,7 +117,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
 
 
 def _packed(states: list[State], structure: PyTreeDef) -> OptimizerState:
-    pairs = [tree.flatten(state) for state in states]
+    pairs = [tree_flatten(state) for state in states]
     return OptimizerState(
         tuple(tuple(leaves) for leaves, _ in pairs), structure, tuple(d for _, d in pairs)
     )
@@ -119,7 +125,7 @@ def _packed(states: list[State], structure: PyTreeDef) -> OptimizerState:
 
 def _states(state: OptimizerState) -> list[State]:
     pairs = zip(state.subtree_defs, state.packed_state, strict=True)
-    return [tree.unflatten(structure, leaves) for structure, leaves in pairs]
+    return [tree_unflatten(structure, leaves) for structure, leaves in pairs]
 
 
 def _first(state: Any) -> Any:
@@ -295,23 +301,20 @@ def sm3(step_size: Number | Schedule, momentum: Number = 0.9) -> tuple:
     rate = make_schedule(step_size)
 
     def init(x0: Any) -> tuple:
-        shape, x0 = jnp.shape(x0), jnp.atleast_1d(x0)
-        return x0, jnp.zeros_like(x0), [jnp.zeros(n, x0.dtype) for n in x0.shape], shape
+        x = jnp.atleast_1d(x0)
+        return x0, jnp.zeros_like(x), [jnp.zeros(n, x.dtype) for n in x.shape]
 
     def update(i: Step, g: Any, state: tuple) -> tuple:
-        x, m, slices, shape = state
-        g = jnp.reshape(g, x.shape)
+        x0, m, slices = state
+        x, g = jnp.atleast_1d(x0), jnp.atleast_1d(g)
         spread = [_along(v, axis, x.ndim) for axis, v in enumerate(slices)]
         total = reduce(jnp.minimum, spread) + jnp.square(g)
         m = (1.0 - momentum) * (g * _inverse_root(total)) + momentum * m
         others = [tuple(j for j in range(x.ndim) if j != axis) for axis in range(x.ndim)]
-        return x - rate(i) * m, m, [jnp.max(total, axis=axes) for axes in others], shape
+        x = jnp.reshape(x - rate(i) * m, jnp.shape(x0))
+        return x, m, [jnp.max(total, axis=axes) for axes in others]
 
-    def get_params(state: tuple) -> Any:
-        x, _, _, shape = state
-        return jnp.reshape(x, shape)
-
-    return init, update, get_params
+    return init, update, _first
 
 
 def _along(v: Any, axis: int, ndim: int) -> Any:
@@ -388,9 +391,9 @@ def make_schedule(scalar_or_schedule: Number | Schedule) -> Schedule:
 # utilities
 
 
-def l2_norm(tree_of_arrays: Any) -> Any:
+def l2_norm(tree: Any) -> Any:
     """The Euclidean length of all elements of a pytree together; its gradient at 0 is 0."""
-    total = sum(jnp.real(jnp.vdot(x, x)) for x in tree.leaves(tree_of_arrays))
+    total = sum(jnp.real(jnp.vdot(x, x)) for x in tree_leaves(tree))
     zero = total == 0
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, total)))
 
@@ -399,7 +402,7 @@ def clip_grads(grad_tree: Updates, max_norm: Number) -> Updates:
     """A pytree of gradients, shrunk to the length `max_norm` if it is longer."""
     norm = l2_norm(grad_tree)
     scale = max_norm / jnp.where(norm == 0, 1, norm)
-    return tree.map(lambda g: jnp.where(norm < max_norm, g, g * scale), grad_tree)
+    return tree_map(lambda g: jnp.where(norm < max_norm, g, g * scale), grad_tree)
 
 
 # states as pytrees that look like the parameters, to be saved
@@ -417,12 +420,12 @@ class JoinPoint:
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
     """A state as a pytree with the structure of the parameters, a JoinPoint at each leaf."""
-    return tree.unflatten(opt_state.tree_def, [JoinPoint(s) for s in _states(opt_state)])
+    return tree_unflatten(opt_state.tree_def, [JoinPoint(s) for s in _states(opt_state)])
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
     """The inverse of `unpack_optimizer_state`."""
-    points, structure = tree.flatten(marked_pytree)
+    points, structure = tree_flatten(marked_pytree)
     if not all(isinstance(point, JoinPoint) for point in points):
         raise TypeError(
             "pack_optimizer_state needs a JoinPoint at each leaf, as unpack_optimizer_state makes "

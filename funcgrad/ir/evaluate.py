@@ -1,6 +1,7 @@
 """Running a jaxpr: bind each equation in order under whatever interpreter is current."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from funcgrad.base.trace import inherited_source
@@ -31,3 +32,8 @@ def _run_closed(closed: ClosedJaxpr, args: Sequence[Any]) -> tuple:
 
 
 ClosedJaxpr.run = _run_closed
+
+
+def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., tuple]:
+    """The function from flat arguments to a tuple of flat outputs that a program stands for."""
+    return partial(eval_jaxpr, closed.jaxpr, closed.consts)

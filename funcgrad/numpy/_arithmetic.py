@@ -162,11 +162,11 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 def power(x1: Any, x2: Any, /) -> Any:
     """x1 to the power x2.
 
-    An exponent that is a known integer is multiplied out, so the derivative is right at 0 too.
-    Integers to a traced negative power give wrong numbers, as in JAX.
+    An exponent that is a known integer is multiplied out, so the derivative is right at 0 too. An
+    integer to a traced negative power is rounded towards 0.
 
     Raises:
-        TypeError: an integer to a known negative power.
+        TypeError: an integer to a power that is known to be negative.
     """
     check_arraylike("power", x1, x2)
     exponent = known_integer(x2)
@@ -176,8 +176,8 @@ def power(x1: Any, x2: Any, /) -> Any:
     check_dtypes("power", [x1, x2])
     base, exponent = numeric("power", x1, x2)
     if is_integer(base):
-        return _integer_power(base, exponent)
-    if dtypes.issubdtype(x1.aval.dtype, np.inexact) and is_integer(x2):
+        _check_not_negative(exponent)
+    elif dtypes.issubdtype(x1.aval.dtype, np.inexact) and is_integer(x2):
         base, exponent = lift("power", [x1, x2])
     return elementwise.pow_p.bind1(base, exponent)
 
@@ -196,15 +196,13 @@ def known_integer(x: Any) -> int | None:
         return None
 
 
-def _integer_power(x: Any, y: Any) -> Any:
-    """By squaring. 6 bits of the exponent are read: the powers of all but 0 and 1 overflow beyond."""
-    vanishes = bitwise_and(eq(x, like(0, x)), ne(y, like(0, y)))
-    result = choose(vanishes, like(0, x), like(1, x))
-    for bit in range(6):
-        is_set = ne(bitwise_and(y, like(1 << bit, y)), like(0, y))
-        result = choose(is_set, mul(result, x), result)
-        x = mul(x, x)
-    return result
+def _check_not_negative(exponent: Any) -> None:
+    """Raise where integers are raised to powers of which one is known to be negative."""
+    if isinstance(exponent, ConcreteArray) and (np.asarray(exponent) < 0).any():
+        raise TypeError(
+            "Integers cannot be raised to negative powers: the integer exponents of power, "
+            f"{exponent.aval.str_short()}, hold a negative number. Convert the base to a float first."
+        )
 
 
 def float_power(x: Any, y: Any, /) -> Any:

@@ -93,7 +93,7 @@ def unpackbits(
 ) -> Any:
     """The bits of bytes as zeros and ones, the reverse of `packbits`.
 
-    `count` is the length of the result, cut or filled with zeros.
+    `count` is the length of the result, cut or filled with zeros; a negative one is cut off.
     """
     a = to_array("unpackbits", a)
     if a.aval.dtype != np.uint8:
@@ -108,7 +108,9 @@ def unpackbits(
     unpacked = compare.bitwise_and(shifted, np.uint8(1))
     unpacked = basis.reshape(unpacked, (*rows.shape[:-1], rows.shape[-1] * 8))
     if count is not None:
-        extra = [(0, 0, 0)] * (rows.ndim - 1) + [(0, count - unpacked.shape[-1], 0)]
+        length = unpacked.shape[-1]
+        count = max(count + length, 0) if count < 0 else count
+        extra = [(0, 0, 0)] * (rows.ndim - 1) + [(0, count - length, 0)]
         unpacked = pad(unpacked, np.uint8(0), extra)
     return unpacked if axis is None else swapaxes(unpacked, axis, -1)
 

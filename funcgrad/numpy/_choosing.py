@@ -17,6 +17,7 @@ from funcgrad.numpy._promotion import (
     broadcast_together,
     check_arraylike,
     choose,
+    constant,
     inexact,
     is_arraylike,
     is_complex,
@@ -160,6 +161,6 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0, nan where it is nan."""
     x, at_zero = inexact("heaviside", x1, x2)
     x, at_zero = broadcast_together("heaviside", [x, at_zero])
-    zero, one = like(0, x), like(1, x)
+    zero, one = constant(0, x.aval.dtype), constant(1, x.aval.dtype)
     middle = choose(eq(x, x), at_zero, x)
     return choose(lt(x, zero), zero, choose(gt(x, zero), one, middle))

@@ -199,6 +199,8 @@ def _from_foreign(data: Any, dtype: Any) -> Any:
     """Ranges, buffers, and objects of other libraries that NumPy can read."""
     if data is None:
         raise ValueError("None is not a valid value for array: it holds numbers and arrays.")
+    if isinstance(data, str | bytes):
+        _check_kind(np.asarray(data))
     if hasattr(data, "__array__") or isinstance(data, range):
         return _from_numpy(np.asarray(data), dtype)
     try:

@@ -56,11 +56,13 @@ def _log_of_sum_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
 
 
 def _share(x: Any, total: Any) -> Any:
-    """e^(x - total), and 1 for an infinite x."""
+    """e^(x - total): 1 for an infinite x, and 0 if no term of the sum is above 0."""
     real = elementwise.real(x) if is_complex(x) else x
+    whole = elementwise.real(total) if is_complex(x) else total
     difference = elementwise.sub(x, total)
-    infinite = eq(real, like(np.inf, real))
-    return elementwise.exp(choose(infinite, like(0, difference), difference))
+    difference = choose(eq(real, like(np.inf, real)), like(0, difference), difference)
+    nothing = eq(whole, like(-np.inf, whole))
+    return elementwise.exp(choose(nothing, like(-np.inf, difference), difference))
 
 
 def reduce_logaddexp(

@@ -33,6 +33,7 @@ from funcgrad.numpy._arithmetic import power
 from funcgrad.numpy._creation import asarray, placed
 from funcgrad.numpy._promotion import (
     broadcast,
+    broadcast_together,
     constant,
     is_complex,
     is_integer,
@@ -197,13 +198,11 @@ def geomspace(
     start, stop = to_arrays("geomspace", start, stop)
     dtype = _spacing_dtype("geomspace", start, stop, dtype)
     work = _computed_in(dtype)
-    start, stop = convert(start, work), convert(stop, work)
+    start, stop = broadcast_together("geomspace", [convert(start, work), convert(stop, work)])
     sign = elementwise.sign(start)
-    low, high = (log10(elementwise.div(x, broadcast(sign, x.aval.shape))) for x in (start, stop))
+    low, high = (log10(elementwise.div(x, sign)) for x in (start, stop))
     size = logspace(low, high, num, endpoint, 10.0, work, 0)
-    result = (
-        mul(sign, size) if not sign.aval.shape else mul(reshape(sign, (1, *sign.aval.shape)), size)
-    )
+    result = mul(broadcast(sign, size.aval.shape), size)
     axis = canonical_axis(axis, result.ndim)
     order = [*range(1, axis + 1), 0, *range(axis + 1, result.ndim)]
     return convert(transpose(result, order), dtype)

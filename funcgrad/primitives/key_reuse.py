@@ -25,7 +25,7 @@ class Use(NamedTuple):
 
 
 class Consumed(NamedTuple):
-    """The uses of the keys in one piece of memory, and a weak reference to the array that owns it."""
+    """The uses of the keys in one piece of memory; `owner()` is the array it belongs to."""
 
     owner: Callable[[], Any]
     uses: list[Use]

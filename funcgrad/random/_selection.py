@@ -168,7 +168,11 @@ def _choice_by_sum(key: Any, p: Any, shape: Shape) -> Any:
     sums = convert(lax.cummax(lax.cumsum(convert(p, np.float64))), p.dtype)
     total = lax.index_in_dim(sums, -1, keepdims=False)
     level = total * (1 - _uniform(key, 0.0, 1.0, shape, p.dtype))
-    return convert(jnp.searchsorted(sums, level), dtypes.default_int())
+    method = "sort" if min(p.size, level.size) > MANY else "scan"
+    return convert(jnp.searchsorted(sums, level, method=method), dtypes.default_int())
+
+
+MANY = 1 << 16  # from where on binary search by whole arrays takes longer than sorting
 
 
 def categorical(
