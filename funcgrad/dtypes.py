@@ -1,8 +1,9 @@
 """Dtypes: conversions, the promotion lattice, and the extended dtypes of random keys."""
 
+from ml_dtypes import bfloat16
+
 from funcgrad.base.dtypes import (
     TypePromotionError,
-    bfloat16,
     canonicalize_dtype,
     extended,
     finfo,

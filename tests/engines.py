@@ -89,5 +89,9 @@ def _jax_primitive(name: str) -> Any:
     raise AttributeError(f"JAX has no primitive {name}")
 
 
+def _jax_select_and_scatter(*args: Any) -> Any:
+    return importlib.import_module("jax._src.lax.windowed_reductions")._select_and_scatter(*args)
+
+
 OURS = Engine("funcgrad", _our_modules, primitive=primitive_named)
-JAX = Engine("jax", _jax_modules, primitive=_jax_primitive)
+JAX = Engine("jax", _jax_modules, primitive=_jax_primitive, select_and_scatter=_jax_select_and_scatter)

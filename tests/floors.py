@@ -43,7 +43,7 @@ WINGS = frozenset(
 ORDERS: dict[str, tuple[str, ...]] = {
     folder: tuple(names.split())
     for folder, names in {
-        "base": """config source errors events axes memo dtypes keypaths treenodes treekinds
+        "base": """switches config source errors events axes memo dtypes keypaths treenodes treekinds
             treediff treeproto treedef treeflatten treeprefix treeregister tree aval shapes
             backend placement methods typing array trace basis""",
         "ir": "jaxpr evaluate check show cost",
@@ -58,9 +58,9 @@ ORDERS: dict[str, tuple[str, ...]] = {
             convolution sorting cumulative bits
             key_reuse keys call remat custom branch loop special incomplete random_gamma fft
             linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
-            linalg_polar linalg_reduce collective mapped host""",
+            linalg_polar linalg_reduce collective mapped linear_solve host""",
         "api": """flat grad vmap derivatives stages jit inspect custom checkpoint callbacks collectives
-            control devices ravel""",
+            control solving devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",
     }.items()
 }

@@ -415,6 +415,9 @@ windows = [
     Row("select_and_gather_add", selecting("select_and_gather_add"), ("f32[5]", "f32[5]"), smooth=False),
     Row("select_and_scatter_add", selecting("select_and_scatter_add"), ("f32[3]", "f32[5]"),
         smooth=False),
+    Row("select_and_scatter", lambda lax: lambda x, s: lax.select_and_scatter(
+        x, lax.ge, (2,), (2,), ((0, 1),), s, np.zeros((), x.dtype), lambda a, b: a * b + a + b),
+        ("f32[5]", "f32[3]"), jax_lacks="derivative"),
 ]
 
 # indexing and sorting
@@ -541,6 +544,42 @@ special = [
         error=8),
     Row("zeta slope", lambda lax: lambda q: lax.zeta(np.full(4, 2.5, q.dtype), q),
         ("f32[4] 0.5..3",), jax_lacks="derivative", error=8),
+]
+
+
+
+def scipy_row(name: str, *args: str, **settings: Any) -> Row:
+    return Row(f"{name} of scipy", lambda lax: getattr(lax.scipy.special, name), args, **settings)
+
+
+special += [
+    scipy_row("betaln", "f32[4] 0.5..3", "f32[4] 0.5..3"),
+    scipy_row("gamma", "f32[4] 0.5..3"),
+    scipy_row("poch", "f32[4] 0.5..3", "f32[4] 0.5..3"),
+    scipy_row("loggamma", "c64[4] 0.5..3"),
+    Row("digamma of complex", lambda lax: lax.primitive("complex_digamma").bind, ("c64[4] 0.5..3",),
+        jax_lacks="anything"),
+    Row("binom", lambda lax: lax.primitive("binom").bind, ("f32[4] 3..5", "f32[4] 0.5..2.5"),
+        jax_lacks="anything"),
+    scipy_row("dawsn", "f32[4] 0.1..2"),
+    scipy_row("erfcx", "f32[4] -1..2"),
+    scipy_row("expi", "f32[4] 0.5..3"),
+    Row("expn of scipy", lambda lax: lambda x: lax.scipy.special.expn(np.int32(2), x),
+        ("f32[4] 0.5..3",)),
+    scipy_row("fresnel", "f32[4] 0.1..2"),
+    scipy_row("sici", "f32[4] 0.5..3"),
+    scipy_row("spence", "f32[4] 0.3..0.9"),
+    scipy_row("wofz", "c64[4] 0.2..1.5"),
+    scipy_row("log_ndtr", "f32[4] -3..2"),
+    scipy_row("ndtri", "f32[4] 0.1..0.9"),
+    scipy_row("owens_t", "f32[4] 0.2..2", "f32[4] 0.2..2"),
+    scipy_row("hyp1f1", "f32[3] 0.5..2", "f32[3] 1..3", "f32[3] 0.3..2"),
+    scipy_row("hyp2f1", "f32[3] 0.5..2", "f32[3] 0.5..2", "f32[3] 2.5..4", "f32[3] 0.1..0.6"),
+    Row("bessel_jn of scipy", lambda lax: lambda x: lax.scipy.special.bessel_jn(x, v=3),
+        ("f32[4] 0.5..3",)),
+    Row("sph_harm_y of scipy", lambda lax: lambda theta, phi: lax.scipy.special.sph_harm_y(
+        np.array([1, 2, 2]), np.array([0, 1, 2]), theta, phi, n_max=2),
+        ("f32[3] 0.3..2.5", "f32[3] 0.3..2.5")),
 ]
 
 # linear algebra and FFT

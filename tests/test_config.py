@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from funcgrad.base import config as module
-from funcgrad.base.config import SWITCHES, Config, Override, Switch, config
+from funcgrad.base.config import Config, config
+from funcgrad.base.switches import SWITCHES, Override, Switch
 
 PUBLIC = """allow_f16_reductions array_garbage_collection_guard check_tracer_leaks debug_infs
     debug_key_reuse debug_nans default_device default_matmul_precision default_prng_impl

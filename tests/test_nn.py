@@ -1,4 +1,4 @@
-"""funcgrad.nn against jax.nn: values, dtypes, gradients where pieces meet, initial weights; layers."""
+"""funcgrad.nn against jax.nn: values, dtypes, slopes where pieces meet, initial weights; layers."""
 
 import jax
 import jax.numpy as jnp
@@ -134,7 +134,9 @@ def test_scaled_along_axes(name, axis, where):
     same(gradient, wanted, 2e-4, 2e-4)
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax", "standardize", "logsumexp", "logmeanexp"])
+@pytest.mark.parametrize(
+    "name", ["softmax", "log_softmax", "standardize", "logsumexp", "logmeanexp"]
+)
 @pytest.mark.parametrize(
     "x", [np.arange(6).reshape(2, 3), np.ones((2, 3), np.float16), np.zeros((2, 0), np.float32)]
 )
@@ -174,7 +176,9 @@ def test_softmax_rule_is_the_derivative():
 def test_softmax_of_infinite_scores():
     masked = np.array([0, -np.inf, 0], np.float32)
     assert_allclose(nn.softmax(masked), [0.5, 0, 0.5])
-    assert_allclose(fg.grad(lambda x: nn.softmax(x + masked)[0])(np.ones(3, np.float32)), [0.25, 0, -0.25])
+    assert_allclose(
+        fg.grad(lambda x: nn.softmax(x + masked)[0])(np.ones(3, np.float32)), [0.25, 0, -0.25]
+    )
     assert np.isnan(nn.softmax(np.full(2, -np.inf, np.float32))).all()
 
 
@@ -262,7 +266,7 @@ def test_one_hot_along_a_named_axis():
     f = lambda lib: lambda c: lib.nn.one_hot(c, 3, axis="i")
     x = np.array([1, 2, 0])
     same(fg.vmap(f(fg), axis_name="i")(x), jax.vmap(f(jax), axis_name="i")(x))
-    with pytest.raises(ValueError, match="num_classes is 4.*'i' has size 3"):
+    with pytest.raises(ValueError, match=r"num_classes is 4.*'i' has size 3"):
         fg.vmap(lambda c: nn.one_hot(c, 4, axis="i"), axis_name="i")(x)
 
 
@@ -283,7 +287,7 @@ def test_one_hot_refuses():
 # attention
 
 B, T, S, N, H = 2, 5, 6, 4, 8
-draw = lambda *shape: RNG.normal(size=shape).astype(np.float32)  # noqa: E731
+draw = lambda *shape: RNG.normal(size=shape).astype(np.float32)
 QUERY, KEY, VALUE = draw(B, T, N, H), draw(B, S, N, H), draw(B, S, N, H)
 SEEN = RNG.random((B, 1, T, S)) > 0.3
 SEEN[0, :, 2] = False
@@ -435,7 +439,9 @@ def test_dense():
     y = layer.apply(params, IMAGES)
     assert_allclose(y, IMAGES @ np.asarray(params["kernel"]) + np.arange(4), atol=1e-6)
     assert list(nn.dense(4, use_bias=False).init(fg.random.key(0), (3,))) == ["kernel"]
-    with pytest.raises(ValueError, match=r"kernel for 3 input features, but was given x of shape \(2, 4"):
+    with pytest.raises(
+        ValueError, match=r"kernel for 3 input features, but was given x of shape \(2, 4"
+    ):
         layer.apply(params, fnp.ones((2, 4)))
 
 
@@ -517,7 +523,11 @@ def test_softmax_cross_entropy():
     losses = nn.softmax_cross_entropy(logits, classes)
     same(losses, optax.softmax_cross_entropy_with_integer_labels(logits, classes), 1e-6)
     chances = np.asarray(jax.nn.softmax(SCORES[1]))
-    same(nn.softmax_cross_entropy(logits, chances), optax.softmax_cross_entropy(logits, chances), 1e-6)
+    same(
+        nn.softmax_cross_entropy(logits, chances),
+        optax.softmax_cross_entropy(logits, chances),
+        1e-6,
+    )
     one_hot = np.eye(4, dtype=np.float32)[classes]
     assert_allclose(nn.softmax_cross_entropy(logits.T, one_hot.T, axis=0), losses, rtol=1e-6)
     assert_allclose(nn.softmax_cross_entropy(logits.T, classes, axis=0), losses, rtol=1e-6)

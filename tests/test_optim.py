@@ -1,4 +1,4 @@
-"""funcgrad.optim against optax: the same trajectories, whatever the tree, the dtype or the transform."""
+"""funcgrad.optim against optax: the same trajectories, whatever the tree, dtype or transform."""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ optax = pytest.importorskip("optax")
 
 STEPS = 6
 RNG = np.random.default_rng(1)
-draw = lambda *shape: RNG.normal(size=shape).astype(np.float32)  # noqa: E731
+draw = lambda *shape: RNG.normal(size=shape).astype(np.float32)
 PARAMS = {"w": draw(3, 2), "b": (draw(2), draw()), "none": None, "empty": draw(0, 3)}
 TARGET = {"w": draw(3, 2), "b": (draw(2), draw()), "none": None, "empty": draw(0, 3)}
 GRADS = [
@@ -136,7 +136,8 @@ def test_traced_hyperparameters(make):
 def test_inside_jit_scan_and_vmap(name):
     optimizer = getattr(optim, name)(lambda count: 0.2 * 0.9**count)
     loss = lambda p: sum(
-        fnp.sum((a - b) ** 2) for a, b in zip(fg.tree.leaves(p), fg.tree.leaves(TARGET), strict=True)
+        fnp.sum((a - b) ** 2)
+        for a, b in zip(fg.tree.leaves(p), fg.tree.leaves(TARGET), strict=True)
     )
 
     def step(carry, _):

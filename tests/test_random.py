@@ -216,7 +216,8 @@ def test_wald_is_exact_where_jax_cancels():
 SAMPLERS: dict[str, Callable[[Any], Any]] = {
     "randint": lambda k: random.randint(k, (4,), -9, 1000),
     "permutation": lambda k: random.permutation(k, 20),
-    "choice": lambda k: random.choice(k, 9, (4,), p=PARAMS[:9]),
+    "choice": lambda k: random.choice(k, 9, (4,)),
+    "choice by p": lambda k: random.choice(k, 9, (4,), p=PARAMS[:9]),
     "categorical": lambda k: random.categorical(k, np.log(PARAMS[:10]), shape=(4,)),
     "gamma": lambda k: random.gamma(k, FEW),
     "poisson": lambda k: random.poisson(k, np.float32([3, 30])),
@@ -336,6 +337,7 @@ KEY = random.key(0)
         (lambda: random.choice(KEY, 0, (2,)), ValueError, "0 elements"),
         (lambda: random.choice(KEY, 3, (4,), False), ValueError, "larger sample"),
         (lambda: random.choice(KEY, 3, p=np.ones(2)), ValueError, r"\(2,\)"),
+        (lambda: random.choice(KEY, 2, p=np.ones(2) * 1j), TypeError, "real.*complex64"),
         (
             lambda: random.choice(KEY, 3, (2,), False, np.float32([1, 0, 0])),
             ValueError,

@@ -119,6 +119,7 @@ from funcgrad.api.collectives import (
     psum_scatter,
     pswapaxes,
 )
+from funcgrad.api.solving import custom_linear_solve, custom_root
 from funcgrad.api.control import (
     associative_scan,
     cond,

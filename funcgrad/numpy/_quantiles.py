@@ -10,6 +10,7 @@ from funcgrad.base.basis import convert, reshape, transpose
 from funcgrad.base.shapes import canonical_axes
 from funcgrad.numpy._choosing import clip, where
 from funcgrad.numpy._cumulative import cumsum
+from funcgrad.numpy._filling import ones_like
 from funcgrad.numpy._logic import isnan
 from funcgrad.numpy._promotion import (
     broadcast,
@@ -261,7 +262,7 @@ def _checked_weights(
 
 def _inverted_cdf(rows: Any, weights: Any, share: Any, skip_nan: bool) -> Any:
     if weights is None:
-        weights = rows * 0 + 1
+        weights = ones_like(rows)
     rows, weights = sort_key_val(rows, weights, rows.ndim - 1)
     missing = isnan(rows)
     bad = (weights < 0) | isnan(weights)

@@ -100,7 +100,7 @@ def unique(
         inverse = zeros(first.aval.shape, dtypes.default_int()).at[order].set(ranks)
         result.append(reshape(inverse, shape) if axis is None else inverse)
     if return_counts:
-        result.append(_counts(places, number, rows.aval.shape[0], size))
+        result.append(_counts(first, places, number))
     return result[0] if len(result) == 1 else tuple(result)
 
 
@@ -146,14 +146,14 @@ def _filled(rows: Any, places: Any, number: Any, size: int | None, fill_value: A
     return where(valid, values, convert(asarray(fill_value), values.aval.dtype))
 
 
-def _counts(places: Any, number: Any, total_count: int, size: int | None) -> Any:
-    """How many sorted elements lie between each place and the next."""
+def _counts(first: Any, places: Any, number: Any) -> Any:
+    """How many sorted elements lie between each place of a first one and the next such place."""
     length = places.aval.size
     if length == 0:
         return zeros((0,), dtypes.default_int())
     nth = iota(dtypes.default_int(), (length,))
-    ends = concatenate([places[1:], full((1,), total_count, places.aval.dtype)], 0)
-    ends = where(nth == number - 1, total_count, ends)
+    (following,) = nonzero(first, size=length + 1)
+    ends = where(nth == number - 1, first.aval.size, following[1:])
     return where(nth < number, ends - places, 0)
 
 

@@ -157,9 +157,7 @@ elementwise(hyp1f1_grad_p, FLOAT, in_float64(hyp1f1_grad_evaluate))
 forward.elementwise(hyp1f1_grad_p, once, once, hyp1f1_grad_partial_x)
 
 elementwise(hyp2f1_p, FLOAT, in_float64(lambda special, xp, *args: special.hyp2f1(*args)))
-forward.elementwise(
-    hyp2f1_p, *(in_parameter(hyp2f1_grad_p, i) for i in range(3)), hyp2f1_partial_x
-)
+forward.elementwise(hyp2f1_p, *(in_parameter(hyp2f1_grad_p, i) for i in range(3)), hyp2f1_partial_x)
 
 elementwise(hyp2f1_grad_p, FLOAT, in_float64(hyp2f1_grad_evaluate))
 forward.elementwise(hyp2f1_grad_p, once, once, once, hyp2f1_grad_partial_x)

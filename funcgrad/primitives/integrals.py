@@ -96,9 +96,7 @@ elementwise(expi_p, FLOAT, in_float64(lambda special, xp, x: special.expi(x)))
 forward.elementwise(expi_p, lambda t, out, x: mul(t, div(exp(x), x)))
 
 elementwise(expn_p, FLOAT, in_float64(expn_evaluate))
-forward.elementwise(
-    expn_p, no_derivative("expn has no derivative", "the order n"), expn_partial_x
-)
+forward.elementwise(expn_p, no_derivative("expn has no derivative", "the order n"), expn_partial_x)
 
 
 # sine, cosine and Fresnel integrals

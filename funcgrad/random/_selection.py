@@ -25,7 +25,7 @@ from funcgrad.primitives.keys import random_bits
 from funcgrad.random._arguments import common_shape, placed
 from funcgrad.random._continuous import gumbel_numbers
 from funcgrad.random._keys import checked_key, split_typed
-from funcgrad.random._uniform import _randint, _uniform
+from funcgrad.random._uniform import _randint, _uniform, whole
 
 
 def permutation(
@@ -128,7 +128,7 @@ def choice(
         drawn = permuted(typed, a if array else count, axis if array else 0)
         return reshape(lax.slice_in_dim(drawn, 0, draws, axis=axis if array else 0), full)
     if p is None:
-        index = _randint(typed, 0, count, shape, dtypes.default_int())
+        index = _randint(typed, whole(0), whole(count), shape, dtypes.default_int())
     else:
         index = weighted_choice(typed, probabilities(p, count), shape, replace, mode)
     return reshape(jnp.take(a, index, axis=axis), full) if array else index
@@ -141,7 +141,9 @@ def probabilities(p: Any, count: int) -> Any:
             f"choice: p must have one entry for each of the {count} elements along the axis, got "
             f"the shape {p.shape}"
         )
-    return p if dtypes.issubdtype(p.dtype, np.inexact) else convert(p, dtypes.default_float())
+    if dtypes.issubdtype(p.dtype, np.complexfloating):
+        raise TypeError(f"choice: probabilities p must be real, got dtype {p.dtype}")
+    return p if dtypes.issubdtype(p.dtype, np.floating) else convert(p, dtypes.default_float())
 
 
 def weighted_choice(key: Any, p: Any, shape: Shape, replace: bool, mode: str | None) -> Any:
@@ -158,6 +160,9 @@ def weighted_choice(key: Any, p: Any, shape: Shape, replace: bool, mode: str | N
     return reshape(convert(lax.top_k(scores, draws)[1], dtypes.default_int()), shape)
 
 
+MANY = 1 << 16  # from where on binary search by whole arrays takes longer than sorting
+
+
 @partial(jit, static_argnames="shape")
 def _choice_by_sum(key: Any, p: Any, shape: Shape) -> Any:
     """Where uniform numbers fall among the cumulative sums; an empty bin is never hit.
@@ -170,9 +175,6 @@ def _choice_by_sum(key: Any, p: Any, shape: Shape) -> Any:
     level = total * (1 - _uniform(key, 0.0, 1.0, shape, p.dtype))
     method = "sort" if min(p.size, level.size) > MANY else "scan"
     return convert(jnp.searchsorted(sums, level, method=method), dtypes.default_int())
-
-
-MANY = 1 << 16  # from where on binary search by whole arrays takes longer than sorting
 
 
 def categorical(

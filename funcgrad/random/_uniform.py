@@ -110,7 +110,7 @@ def randint(
     wanted = int_dtype("randint", dtype, TypeError)
     shape = common_shape("randint", canonical_shape(shape), minval=minval, maxval=maxval)
     info = dtypes.iinfo(wanted)
-    low, high = whole("randint", minval), whole("randint", maxval)
+    low, high = whole(minval), whole(maxval)
     sampled = wanted
     if info.bits < 32:
         sampled = np.dtype(np.int32)
@@ -120,7 +120,7 @@ def randint(
     return placed(convert(drawn, wanted), out_sharding)
 
 
-def whole(name: str, x: Any) -> Any:
+def whole(x: Any) -> Any:
     """A bound as an array of integers; floats are cut to their integer part."""
     x = jnp.asarray(x)
     return x if dtypes.issubdtype(x.dtype, np.integer) else convert(x, dtypes.default_int())

@@ -198,9 +198,7 @@ def _reduced(a: Any, factor: Any, kind: int) -> Any:
     if kind != 1:
         return adjoint(factor) @ a @ factor
     half = lax.linalg.triangular_solve(factor, a, left_side=True, lower=True)
-    return lax.linalg.triangular_solve(
-        factor, half, lower=True, transpose_a=True, conjugate_a=True
-    )
+    return lax.linalg.triangular_solve(factor, half, lower=True, transpose_a=True, conjugate_a=True)
 
 
 def eigh_tridiagonal(

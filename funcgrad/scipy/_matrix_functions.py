@@ -14,14 +14,17 @@ from funcgrad.api.derivatives import jvp
 from funcgrad.base import dtypes
 from funcgrad.base.basis import convert
 from funcgrad.base.shapes import concrete_int
-from funcgrad.numpy._promotion import is_complex, promote_dtypes
+from funcgrad.numpy._promotion import promote_dtypes
 from funcgrad.scipy._factorizations import schur
 from funcgrad.scipy._matrices import adjoint, matrices
 from funcgrad.scipy._solving import solve_sylvester
 
 # The order of Pade's approximation, and the largest norm for which its error is below rounding.
 # Source: Higham, The Scaling and Squaring Method for the Matrix Exponential Revisited, 2005.
-_PADE = {np.dtype(np.float32): (7, 3.925724783138660), np.dtype(np.float64): (13, 5.371920351148152)}
+_PADE = {
+    np.dtype(np.float32): (7, 3.925724783138660),
+    np.dtype(np.float64): (13, 5.371920351148152),
+}
 
 
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
@@ -42,8 +45,9 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 
 def _expm(upper_triangular: bool, max_squarings: int, a: Any) -> Any:
     order, largest = _PADE[np.dtype(jnp.finfo(a.dtype).dtype)]
-    steps = jnp.log2(jnp.max(jnp.sum(abs(a), axis=0), initial=0) / largest)
-    squarings = lax.stop_gradient(jnp.maximum(jnp.ceil(steps), 0))
+    norm = jnp.max(jnp.sum(abs(lax.stop_gradient(a)), axis=0), initial=0)
+    steps = jnp.log2(norm / largest)
+    squarings = jnp.maximum(jnp.ceil(steps), 0)
     even, odd = _pade(a / convert(2**squarings, a.dtype), order)
     if upper_triangular:
         result = lax.linalg.triangular_solve(even - odd, even + odd, left_side=True)
@@ -58,10 +62,122 @@ def _expm(upper_triangular: bool, max_squarings: int, a: Any) -> Any:
 
 
 def _pade(a: Any, order: int) -> tuple[Any, Any]:
-    """The even and the odd part of the numerator of Pade's approximation to exp."""
-    top = factorial(order)
+    """The even and the odd part of p in Pade's approximation p(a) / p(-a) of exp(a)."""
     b = [
-        factorial(2 * order - k) * top // (factorial(2 * order) * factorial(k) * factorial(order - k))
-        for k in range(order + 1)
+        factorial(2 * order - k) // (factorial(k) * factorial(order - k)) for k in range(order + 1)
     ]
-    raise AssertionError(b)
+    powers = [jnp.eye(a.shape[0], dtype=a.dtype), a @ a]
+    powers += [powers[1] @ powers[1]]
+    powers += [powers[2] @ powers[1]]
+
+    def polynomial(coefficients: list[int]) -> Any:
+        """In a^2; terms beyond a^6 are a^6 times a polynomial again."""
+        low = sum(c * p for c, p in zip(coefficients, powers, strict=False))
+        high = [c * p for c, p in zip(coefficients[4:], powers[1:], strict=False)]
+        return low + powers[3] @ sum(high) if high else low
+
+    return polynomial(b[0::2]), a @ polynomial(b[1::2])
+
+
+def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
+    """(expm(A), its derivative in the direction E), or the derivative alone.
+
+    Args:
+        A, E: [..., n, n].
+        method: taken for compatibility; it has no effect.
+        compute_expm: return both.
+    """
+    a, e = promote_dtypes("expm_frechet", A, E, kind=dtypes.to_inexact)
+    if a.shape != e.shape:
+        raise ValueError(
+            f"expm_frechet: expected A and E to be the same shape, got {a.shape} and {e.shape}"
+        )
+    both = jvp(expm, (a,), (e,))
+    return both if compute_expm else both[1]
+
+
+# the square root
+
+
+def sqrtm(A: Any, blocksize: int = 1) -> Any:
+    """The principal square root of matrices [..., n, n]: complex, with eigenvalues of real part >= 0.
+
+    nan where there is none. `blocksize` has no effect.
+    """
+    a = matrices("sqrtm", A, square=True)
+    a = convert(a, dtypes.to_complex(a.dtype))
+    return jnp.vectorize(_sqrtm, signature="(n,n)->(n,n)")(a)
+
+
+@custom_jvp
+def _sqrtm(a: Any) -> Any:
+    t, z = schur(a, "complex")
+    return z @ _sqrtm_triangular(t) @ adjoint(z)
+
+
+@_sqrtm.defjvp
+def _sqrtm_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+    """s s' + s' s = a'"""
+    root = _sqrtm(*primals)
+    return root, solve_sylvester(root, root, tangents[0], tol=0)
+
+
+def _sqrtm_triangular(t: Any) -> Any:
+    """Column j of the root u, above the diagonal: (u + u_jj) times it is column j of t."""
+    n = t.shape[0]
+    roots = lax.sqrt(jnp.diag(t))
+    identity = jnp.eye(n, dtype=t.dtype)
+
+    def column(j: Any, u: Any) -> Any:
+        above = jnp.arange(n) < j
+        sums = jnp.where(above, roots + roots[j], 1)
+        singular = sums == 0
+        left = u * above + identity * jnp.where(singular, 1, sums) - jnp.diag(jnp.diag(u) * above)
+        solved = lax.linalg.triangular_solve(
+            left, jnp.where(above, t[:, j], 0)[:, None], left_side=True
+        )[:, 0]
+        solved = jnp.where(singular & (solved != 0), np.nan, solved)
+        return u.at[:, j].set(jnp.where(jnp.arange(n) == j, roots[j], solved))
+
+    return lax.fori_loop(0, n, column, jnp.zeros_like(t))
+
+
+# functions given for numbers
+
+
+def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+    """The function of a matrix that takes each eigenvalue w to func(w), by Parlett's recurrence.
+
+    It is inaccurate where eigenvalues almost agree.
+
+    Args:
+        A: [n, n].
+        func: a function of numbers, which is called with the vector of eigenvalues.
+        disp: if False, return also an estimate of the relative error.
+
+    Returns:
+        A complex array [n, n].
+    """
+    a = matrices("funm", A, square=True)
+    if a.ndim != 2:
+        raise ValueError(f"funm takes one matrix [n, n], got shape {a.shape}; use vmap for more")
+    n = a.shape[0]
+    t, z = schur(a, "complex")
+    eigenvalues = jnp.diag(t)
+    gaps = eigenvalues[:, None] - eigenvalues[None, :]
+    offsets = jnp.arange(n)[None, :] - jnp.arange(n)[:, None]
+
+    def diagonal(offset: Any, f: Any) -> Any:
+        """f t = t f gives each diagonal of f from those below it."""
+        found = (f @ t - t @ f) / jnp.where(gaps == 0, 1, gaps)
+        return jnp.where(offsets == offset, found, f)
+
+    f = jnp.diag(convert(jnp.asarray(func(eigenvalues)), t.dtype))
+    f = z @ lax.fori_loop(1, n, diagonal, f) @ adjoint(z)
+    if disp:
+        return f
+    eps = float(jnp.finfo(t.dtype).eps)
+    nearest = jnp.min(jnp.where(offsets > 0, abs(gaps), np.inf), initial=np.inf)
+    size = jnp.max(jnp.sum(abs(jnp.triu(t, 1)), axis=0), initial=0)
+    error = jnp.clip(eps / jnp.where(nearest == 0, eps, nearest) * size, eps, 1)
+    return f, jnp.where(jnp.any(jnp.isinf(f)), np.inf, error)

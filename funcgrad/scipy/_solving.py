@@ -178,9 +178,7 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
         tol: where an eigenvalue of A and one of B add up to less than that, X is nan.
     """
     if method not in ("schur", "eigen"):
-        raise ValueError(
-            f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}"
-        )
+        raise ValueError(f"solve_sylvester: method must be 'schur' or 'eigen', got {method!r}")
     A, B, C = promote_dtypes("solve_sylvester", A, B, C, kind=dtypes.to_inexact)
     m, n = C.shape[-2:] if C.ndim > 1 else (None, None)
     if A.shape[-2:] != (m, m) or B.shape[-2:] != (n, n):
@@ -214,9 +212,7 @@ def _sylvester_by_columns(tol: float, a: Any, b: Any, c: Any) -> Any:
 
     def column(j: Any, y: Any) -> Any:
         rest = right[:, j] - y @ s[:, j]
-        solved = lax.linalg.triangular_solve(
-            r + s[j, j] * identity, rest[:, None], left_side=True
-        )
+        solved = lax.linalg.triangular_solve(r + s[j, j] * identity, rest[:, None], left_side=True)
         return y.at[:, j].set(solved[:, 0])
 
     y = lax.fori_loop(0, n, column, jnp.zeros_like(right))
