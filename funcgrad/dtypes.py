@@ -3,7 +3,7 @@
 from ml_dtypes import bfloat16
 
 from funcgrad.base.dtypes import (
-    TypePromotionError,
+    bfloat16,
     canonicalize_dtype,
     extended,
     finfo,
@@ -11,9 +11,9 @@ from funcgrad.base.dtypes import (
     iinfo,
     issubdtype,
     prng_key,
-    result_type,
-    scalar_type_of,
 )
+from funcgrad.base.errors import TypePromotionError
+from funcgrad.base.promotion import result_type, scalar_type_of
 
 __all__ = [
     "TypePromotionError",

@@ -28,7 +28,7 @@ def direction(row: Row, what: str, like: Sequence[Any]) -> list[np.ndarray]:
 
 
 def smooth_part(lib: Engine, row: Row) -> tuple[Flat, list[np.ndarray]]:
-    """The row as a function of its inexact arguments to its inexact results, and those arguments."""
+    """The row as a function from its inexact arguments to its inexact results; those arguments."""
     args = row.arguments(wide=True)
     function = row.make(lib)
 
@@ -133,9 +133,7 @@ def asked(row: Row) -> list[str]:
     """The questions about a row that JAX can answer."""
     missing = UNANSWERED[row.jax_lacks]
     return [
-        name
-        for name, (_, needs) in QUESTIONS.items()
-        if needs <= row.order and name not in missing
+        name for name, (_, needs) in QUESTIONS.items() if needs <= row.order and name not in missing
     ]
 
 

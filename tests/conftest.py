@@ -28,3 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the files of tests/reference anew from JAX, instead of comparing with them",
     )
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if session.config.getoption("--record") and not hasattr(session.config, "workerinput"):
+        import record
+
+        record.main(["laws"])

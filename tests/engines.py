@@ -94,4 +94,6 @@ def _jax_select_and_scatter(*args: Any) -> Any:
 
 
 OURS = Engine("funcgrad", _our_modules, primitive=primitive_named)
-JAX = Engine("jax", _jax_modules, primitive=_jax_primitive, select_and_scatter=_jax_select_and_scatter)
+JAX = Engine(
+    "jax", _jax_modules, primitive=_jax_primitive, select_and_scatter=_jax_select_and_scatter
+)

@@ -43,22 +43,25 @@ WINGS = frozenset(
 ORDERS: dict[str, tuple[str, ...]] = {
     folder: tuple(names.split())
     for folder, names in {
-        "base": """switches config source errors events axes memo dtypes keypaths treenodes treekinds
+        "base": """switches config source errors events axes masks memo dtypes promotion scalar_types
+            keypaths treenodes treekinds
             treediff treeproto treedef treeflatten treeprefix treeregister tree aval shapes
             backend placement methods typing array trace basis""",
-        "ir": "jaxpr evaluate check show cost",
+        "ir": "jaxpr effects evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize masking",
         "compiler": """lowering loops passes fuse buffers schedule reference llvm cuda libraries
             executable disk pipeline""",
         "compiler.passes": "inline fold simplify cse dce loops",
         "compiler.llvm": "target emit math gemm conv pool",
-        "primitives": """nary structural cast compare elementwise reduction precision matrix_product
+        "primitives": """nary structural cast compare complex_parts arithmetic exponential
+            trigonometric reduction precision matrix_product
             contraction combiner folding indexing gathering scatter_derivatives scattering
             slicing sliding selecting select_scatter window convolution_spec patches
             convolution sorting cumulative bits
-            key_reuse keys call remat custom branch loop special incomplete random_gamma fft
+            key_reuse keys call remat custom branch loop scan while_loop special incomplete gamma
+            normal integrals harmonics hypergeometric random_gamma fft
             linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
-            linalg_polar linalg_reduce collective mapped linear_solve host""",
+            linalg_polar linalg_reduce linalg_sylvester collective mapped linear_solve host""",
         "api": """flat grad vmap derivatives stages jit inspect custom checkpoint callbacks collectives
             control solving devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",

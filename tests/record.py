@@ -13,14 +13,11 @@ import jax
 import numpy as np
 
 import conftest  # noqa: F401  (the environment that JAX must be started in)
-
 from answers import LAWS, QUESTIONS, WORDS, Store, asked, describe, storable
 from engines import JAX
 from rows import Row
 from samples import ROWS
-from words import POINT, SAMPLES, Sample, fingerprint, spell, words
-
-LENGTH = 3
+from words import LENGTH, SAMPLES, Sample, answer_or_nan, fingerprint, words
 
 # A name, the fingerprint of what it stands for, and its answers by question.
 Entry = tuple[str, int, dict[str, Callable[[], Sequence[Any]]]]
@@ -70,15 +67,7 @@ def word_entries() -> Iterator[Entry]:
 
 def answers_to_words(sample: Sample) -> np.ndarray:
     """A row for each word up to LENGTH: what JAX computes at POINT, nan where it raises."""
-    return np.array([answer_to_word(sample, word) for word in words(LENGTH)])
-
-
-def answer_to_word(sample: Sample, word: tuple[str, ...]) -> np.ndarray:
-    with JAX.x64():
-        try:
-            return np.asarray(spell(JAX, word, sample.make(JAX))(JAX.numpy.asarray(POINT)))
-        except (TypeError, ValueError, NotImplementedError):
-            return np.full_like(POINT, np.nan)
+    return np.array([answer_or_nan(sample, word) for word in words(LENGTH)])
 
 
 def main(everything: Sequence[str] = ()) -> None:

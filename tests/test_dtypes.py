@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from jax._src import dtypes as reference
 
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion, scalar_types
 from funcgrad.base.config import Config, config, enable_x64, numpy_dtype_promotion
 from funcgrad.base.errors import TypePromotionError
 
@@ -48,19 +48,19 @@ class Unhashable(Operand):
 
 
 @contextlib.contextmanager
-def mode(x64: bool, promotion: str = "standard") -> Iterator[None]:
+def mode(x64: bool, strictness: str = "standard") -> Iterator[None]:
     """The same settings for both libraries."""
     with (
         enable_x64(x64),
-        numpy_dtype_promotion(promotion),
+        numpy_dtype_promotion(strictness),
         jax.enable_x64(x64),
-        jax.numpy_dtype_promotion(promotion),
+        jax.numpy_dtype_promotion(strictness),
     ):
         yield
 
 
 def outcome(function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """The result, or that promotion was refused."""
+    """The result, or that strictness was refused."""
     try:
         return function(*args, **kwargs)
     except (TypePromotionError, jax.dtypes.TypePromotionError):
@@ -91,59 +91,59 @@ def test_there_are_the_dtypes_that_jax_has() -> None:
     assert dtypes.float0 == jax.dtypes.float0
 
 
-# promotion
-@pytest.mark.parametrize("x64, promotion", MODES)
-def test_promote_types(x64: bool, promotion: str) -> None:
-    with mode(x64, promotion):
+# strictness
+@pytest.mark.parametrize("x64, strictness", MODES)
+def test_promote_types(x64: bool, strictness: str) -> None:
+    with mode(x64, strictness):
         pairs = list(itertools.product([*NAMES, int, float, complex], repeat=2))
-        same(dtypes.promote_types, jnp.promote_types, pairs)
+        same(promotion.promote_types, jnp.promote_types, pairs)
         for a, b in pairs:
-            assert outcome(dtypes.promote_types, a, b) == outcome(dtypes.promote_types, b, a)
+            assert outcome(promotion.promote_types, a, b) == outcome(promotion.promote_types, b, a)
 
 
-@pytest.mark.parametrize("x64, promotion", MODES)
-def test_promotion_of_every_pair(x64: bool, promotion: str) -> None:
-    with mode(x64, promotion):
+@pytest.mark.parametrize("x64, strictness", MODES)
+def test_promotion_of_every_pair(x64: bool, strictness: str) -> None:
+    with mode(x64, strictness):
         pairs = list(itertools.product(operands(x64), repeat=2))
-        same(dtypes.lattice_result_type, reference.lattice_result_type, pairs)
+        same(promotion.lattice_result_type, reference.lattice_result_type, pairs)
         for a, b in pairs:
             found = (a.dtype, a.aval.weak_type, b.dtype, b.aval.weak_type)
-            once = outcome(dtypes.promote2, *found)
-            assert once == outcome(dtypes.lattice_result_type, a, b)
-            assert once == outcome(dtypes.promote2, *found)
+            once = outcome(promotion.promote2, *found)
+            assert once == outcome(promotion.lattice_result_type, a, b)
+            assert once == outcome(promotion.promote2, *found)
 
 
-@pytest.mark.parametrize("x64, promotion", MODES)
-def test_promotion_of_one_and_of_three(x64: bool, promotion: str) -> None:
-    with mode(x64, promotion):
+@pytest.mark.parametrize("x64, strictness", MODES)
+def test_promotion_of_one_and_of_three(x64: bool, strictness: str) -> None:
+    with mode(x64, strictness):
         some = operands(x64)
-        same(dtypes.lattice_result_type, reference.lattice_result_type, [(x,) for x in some])
+        same(promotion.lattice_result_type, reference.lattice_result_type, [(x,) for x in some])
         draw = random.Random(0)
         triples = [tuple(draw.choices(some, k=3)) for _ in range(4000)]
-        same(dtypes.lattice_result_type, reference.lattice_result_type, triples)
+        same(promotion.lattice_result_type, reference.lattice_result_type, triples)
 
 
-@pytest.mark.parametrize("x64, promotion", MODES)
-def test_result_type_with_numbers_types_and_names(x64: bool, promotion: str) -> None:
+@pytest.mark.parametrize("x64, strictness", MODES)
+def test_result_type_with_numbers_types_and_names(x64: bool, strictness: str) -> None:
     numbers = [True, 3, 2**40, 1.5, 2j, np.float32(1), np.int8(1), np.float64(1), np.bool_(True)]
     named = [bool, int, float, complex, np.int16, np.float32, "bfloat16", "uint4", np.dtype("c8")]
     arrays = [np.zeros(2, "int64"), np.zeros((2, 3), "float16"), np.zeros(1), np.zeros(1, "?")]
     values: list[Any] = [*numbers, *named, *arrays, None]
 
     def ours(*args: Any) -> Any:
-        return dtypes.result_type(*args, return_weak_type_flag=True)
+        return promotion.result_type(*args, return_weak_type_flag=True)
 
     def theirs(*args: Any) -> Any:
         return jax.dtypes.result_type(*args, return_weak_type_flag=True)
 
-    with mode(x64, promotion):
+    with mode(x64, strictness):
         differing = [
             (args, ours_out, theirs_out)
             for args in [(x,) for x in values] + list(itertools.product(values, repeat=2))
             if (ours_out := outcome(ours, *args)) != (theirs_out := outcome(theirs, *args))
         ]
         assert not differing[:10]
-        scalars = [dtypes.SCALAR_MAKERS["int8"], dtypes.SCALAR_MAKERS["bfloat16"], 1.5]
+        scalars = [scalar_types.SCALAR_MAKERS["int8"], scalar_types.SCALAR_MAKERS["bfloat16"], 1.5]
         assert outcome(ours, *scalars[1:]) == outcome(theirs, jnp.bfloat16, 1.5)
         assert outcome(ours, *scalars[:2]) == outcome(theirs, jnp.int8, jnp.bfloat16)
 
@@ -157,42 +157,42 @@ def test_wide_arrays_meet_as_in_jax_when_x64_is_off() -> None:
         warnings.simplefilter("ignore")
         for (a, x), (b, y) in itertools.product(zip(ours, theirs), repeat=2):
             expected = reference.lattice_result_type(x, y)
-            assert dtypes.lattice_result_type(a, b) == expected, (a, b)
+            assert promotion.lattice_result_type(a, b) == expected, (a, b)
     with pytest.warns(UserWarning, match="float64.*float32"):
         with numpy_dtype_promotion("standard"), Config.explicit_x64_dtypes("warn"):
-            dtypes._promoted.clear()
-            dtypes.promote2(np.dtype("float64"), False, np.dtype("float32"), False)
+            promotion._promoted.clear()
+            promotion.promote2(np.dtype("float64"), False, np.dtype("float32"), False)
     with Config.explicit_x64_dtypes("allow"):
-        found = dtypes.promote2(np.dtype("float64"), False, np.dtype("float32"), False)
+        found = promotion.promote2(np.dtype("float64"), False, np.dtype("float32"), False)
         assert found == (np.dtype("float64"), False)
 
 
 def test_keys_and_float0_promote_only_with_themselves() -> None:
     for dtype in (KEY, dtypes.float0):
-        assert dtypes.promote2(dtype, False, dtype, False) == (dtype, False)
-        assert dtypes.result_type(Operand(dtype, False), Operand(dtype, False)) == dtype
-        assert dtypes.lattice_result_type(Operand(dtype, False)) == (dtype, False)
+        assert promotion.promote2(dtype, False, dtype, False) == (dtype, False)
+        assert promotion.result_type(Operand(dtype, False), Operand(dtype, False)) == dtype
+        assert promotion.lattice_result_type(Operand(dtype, False)) == (dtype, False)
         for other in (Operand("float32", False), 1, 1.5):
             with pytest.raises(TypePromotionError, match="mix with nothing"):
-                dtypes.result_type(Operand(dtype, False), other)
+                promotion.result_type(Operand(dtype, False), other)
     with pytest.raises(TypePromotionError, match="key<fry>"):
-        dtypes.promote_types(KEY, "int32")
+        promotion.promote_types(KEY, "int32")
 
 
 def test_refusals_name_the_dtypes_and_the_way_out() -> None:
     with pytest.raises(TypePromotionError, match=r"float8_e4m3fn, float8_e5m2.*astype"):
-        dtypes.promote_types("float8_e5m2", "float8_e4m3fn")
+        promotion.promote_types("float8_e5m2", "float8_e4m3fn")
     with pytest.raises(TypePromotionError, match=r"int8, uint4.*astype") as caught:
-        dtypes.lattice_result_type("uint4", "int8")
+        promotion.lattice_result_type("uint4", "int8")
     assert caught.value.__context__ is None
     with numpy_dtype_promotion("strict"):
         strict = r"float32, int32 .*'strict'.*astype.*'standard'"
         with pytest.raises(TypePromotionError, match=strict):
-            dtypes.promote2(np.dtype("int32"), False, np.dtype("float32"), False)
-        assert dtypes.result_type("int32", 1) == np.int32
-    assert dtypes.result_type("int32", "float32") == np.float32
+            promotion.promote2(np.dtype("int32"), False, np.dtype("float32"), False)
+        assert promotion.result_type("int32", 1) == np.int32
+    assert promotion.result_type("int32", "float32") == np.float32
     with pytest.raises(ValueError, match="at least one"):
-        dtypes.result_type()
+        promotion.result_type()
 
 
 # kinds
@@ -210,7 +210,7 @@ def test_issubdtype_of_every_pair() -> None:
 
 
 def test_issubdtype_of_other_objects() -> None:
-    for name, maker in dtypes.SCALAR_MAKERS.items():
+    for name, maker in scalar_types.SCALAR_MAKERS.items():
         for kind in ABSTRACT:
             expected = jnp.issubdtype(getattr(jnp, name), kind)
             assert dtypes.issubdtype(maker, kind) == expected
@@ -236,7 +236,7 @@ def test_isdtype() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_limits(name: str) -> None:
-    maker, other = dtypes.SCALAR_MAKERS[name], getattr(jnp, name)
+    maker, other = scalar_types.SCALAR_MAKERS[name], getattr(jnp, name)
     if dtypes.issubdtype(name, np.integer):
         for given in (name, np.dtype(name), maker):
             ours, theirs = dtypes.iinfo(given), jnp.iinfo(name)
@@ -275,7 +275,7 @@ def test_canonical_dtypes(x64: bool) -> None:
             expected = jax.dtypes.canonicalize_dtype(dtype)
             assert dtypes.canonicalize_dtype(dtype) is dtypes.canonicalize_dtype(expected)
             assert dtypes.canonicalize_dtype(dtype) == expected
-        for name, maker in dtypes.SCALAR_MAKERS.items():
+        for name, maker in scalar_types.SCALAR_MAKERS.items():
             assert dtypes.canonicalize_dtype(maker) == dtypes.canonicalize_dtype(name)
         assert dtypes.canonicalize_dtype(">f4") is np.dtype("float32")
         wide = Unhashable("float64", False)
@@ -293,15 +293,15 @@ def test_default_dtypes(x64: bool) -> None:
         assert dtypes.default_float() == jnp.array(1.0).dtype
         assert dtypes.default_complex() == jnp.array(1j).dtype
         for value in (True, 3, -(2**31), 2**31 - 1, 1.5, 2j):
-            assert dtypes.scalar_dtype(value) == jnp.array(value).dtype
+            assert promotion.scalar_dtype(value) == jnp.array(value).dtype
         for value in (2**63, -(2**63) - 1) if x64 else (2**31, -(2**31) - 1, 2**40):
             with pytest.raises(OverflowError):
                 jnp.array(value)
             with pytest.raises(OverflowError, match=f"{value} .*int{64 if x64 else 32}") as caught:
-                dtypes.scalar_dtype(value)
+                promotion.scalar_dtype(value)
             assert ("enable_x64" in str(caught.value)) is not x64
     with pytest.raises(TypeError, match="not a Python number"):
-        dtypes.scalar_dtype("1")  # type: ignore[arg-type]
+        promotion.scalar_dtype("1")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("dtype", ["object", "S3", "U2", "datetime64[s]", [("a", "f4")], "g"])
@@ -310,11 +310,11 @@ def test_dtypes_that_no_array_holds(dtype: Any) -> None:
         jnp.zeros(2, dtype)
     with pytest.raises(TypeError, match="requested in zeros is not supported"):
         dtypes.check_user_dtype(dtype, "zeros")
-    for function in (dtypes.canonicalize_dtype, dtypes.result_type):
+    for function in (dtypes.canonicalize_dtype, promotion.result_type):
         with pytest.raises(TypeError):
             function(np.dtype(dtype))
     with pytest.raises(TypeError):
-        dtypes.dtype_of(np.empty(2, dtype))
+        promotion.dtype_of(np.empty(2, dtype))
 
 
 def test_user_dtypes() -> None:
@@ -322,7 +322,7 @@ def test_user_dtypes() -> None:
         expected = reference.check_and_canonicalize_user_dtype(given, "zeros")
         assert dtypes.check_user_dtype(given, "zeros") is np.dtype(expected)
     assert dtypes.check_user_dtype(">i2") is np.dtype("int16")
-    assert dtypes.check_user_dtype(dtypes.SCALAR_MAKERS["int4"]) == "int4"
+    assert dtypes.check_user_dtype(scalar_types.SCALAR_MAKERS["int4"]) == "int4"
     assert dtypes.check_user_dtype(KEY) is KEY
     with pytest.raises(ValueError, match="in zeros, not None"):
         dtypes.check_user_dtype(None, "zeros")
@@ -336,7 +336,7 @@ def test_user_dtypes() -> None:
 @pytest.mark.parametrize("wide", sorted(WIDE))
 def test_wide_user_dtypes(wide: str) -> None:
     narrow = str(jax.dtypes.canonicalize_dtype(wide))
-    for given in (wide, np.dtype(wide), np.dtype(wide).type, dtypes.SCALAR_MAKERS[wide]):
+    for given in (wide, np.dtype(wide), np.dtype(wide).type, scalar_types.SCALAR_MAKERS[wide]):
         with pytest.warns(
             UserWarning, match=f"{wide} requested in ones.*{narrow}.*enable_x64"
         ) as w:
@@ -366,35 +366,35 @@ def test_dtype_of_values(x64: bool) -> None:
     with mode(x64):
         values = [True, 1, 1.5, 2j, np.float64(1), np.zeros(2), np.zeros(2, "int64"), int, bool]
         for value in [*values, "int8", np.float16, np.dtype("bfloat16"), 2**40]:
-            assert dtypes.dtype_of(value) == reference.dtype(value)
+            assert promotion.dtype_of(value) == reference.dtype(value)
         # An array of 64-bit numbers that is there already keeps them; a foreign one does not.
-        assert dtypes.dtype_of(Operand("float64", False)) == "float64"
-        assert dtypes.dtype_of(SimpleNamespace(dtype=np.dtype("f8"))) == ("f8" if x64 else "f4")
-        assert dtypes.dtype_of(SimpleNamespace(dtype=np.dtype("f8"), weak_type=False)) == "f8"
-        assert dtypes.dtype_of(Colour.RED) == dtypes.default_int()
-        assert dtypes.dtype_of(Wrapped()) == "int8"
-        assert dtypes.dtype_of(KEY) is dtypes.dtype_of(SimpleNamespace(dtype=KEY)) is KEY
+        assert promotion.dtype_of(Operand("float64", False)) == "float64"
+        assert promotion.dtype_of(SimpleNamespace(dtype=np.dtype("f8"))) == ("f8" if x64 else "f4")
+        assert promotion.dtype_of(SimpleNamespace(dtype=np.dtype("f8"), weak_type=False)) == "f8"
+        assert promotion.dtype_of(Colour.RED) == dtypes.default_int()
+        assert promotion.dtype_of(Wrapped()) == "int8"
+        assert promotion.dtype_of(KEY) is promotion.dtype_of(SimpleNamespace(dtype=KEY)) is KEY
     for value in ([1, 2], object(), "float33", dtypes.prng_key):
         with pytest.raises(TypeError):
-            dtypes.dtype_of(value)
+            promotion.dtype_of(value)
     with pytest.raises(ValueError, match="None"):
-        dtypes.dtype_of(None)
+        promotion.dtype_of(None)
 
 
 def test_weak_types() -> None:
     for value in (1, 1.5, 2j, True, np.float64(1), np.zeros(2), "int8"):
-        assert dtypes.is_weakly_typed(value) == reference.is_weakly_typed(value)
-    assert dtypes.is_weakly_typed(Operand("int32", True))
-    assert not dtypes.is_weakly_typed(Operand("int32", False))
-    assert dtypes.is_weakly_typed(SimpleNamespace(weak_type=True))
+        assert promotion.is_weakly_typed(value) == reference.is_weakly_typed(value)
+    assert promotion.is_weakly_typed(Operand("int32", True))
+    assert not promotion.is_weakly_typed(Operand("int32", False))
+    assert promotion.is_weakly_typed(SimpleNamespace(weak_type=True))
 
 
 def test_python_types_of_elements() -> None:
     for name in NAMES:
         value = np.zeros((), name)
-        assert dtypes.scalar_type_of(value) is jax.dtypes.scalar_type_of(value)
+        assert promotion.scalar_type_of(value) is jax.dtypes.scalar_type_of(value)
     with pytest.raises(TypeError, match="key<fry>"):
-        dtypes.scalar_type_of(KEY)
+        promotion.scalar_type_of(KEY)
 
 
 def test_neighbours_in_other_kinds() -> None:
@@ -432,7 +432,7 @@ def test_key_type() -> None:
 
 
 def test_scalar_makers_stand_for_their_dtype() -> None:
-    for name, maker in dtypes.SCALAR_MAKERS.items():
+    for name, maker in scalar_types.SCALAR_MAKERS.items():
         theirs, scalar = getattr(jnp, name), np.dtype(name).type
         assert np.dtype(maker) == np.dtype(name) == maker.dtype
         assert maker == scalar and scalar == maker and hash(maker) == hash(scalar) == hash(theirs)
@@ -444,7 +444,7 @@ def test_scalar_makers_stand_for_their_dtype() -> None:
         assert isinstance(scalar(0), maker) and not isinstance("0", maker)  # type: ignore[arg-type]
         assert np.zeros(2, maker).dtype == name
         assert pickle.loads(pickle.dumps(maker)) is copy.copy(maker) is maker
-    float32, int32 = dtypes.SCALAR_MAKERS["float32"], dtypes.SCALAR_MAKERS["int32"]
+    float32, int32 = scalar_types.SCALAR_MAKERS["float32"], scalar_types.SCALAR_MAKERS["int32"]
     assert float32 != int32 and float32 != "nothing" and float32 not in (None, np.int32)
     assert np.issubdtype(float32, np.floating)  # type: ignore[arg-type]
     assert np.ones(2).astype(float32).dtype == "float32"  # type: ignore[call-overload]
@@ -452,14 +452,14 @@ def test_scalar_makers_stand_for_their_dtype() -> None:
 
 
 def test_scalar_makers_make_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(dtypes.slots, "asarray", lambda x, dtype: np.asarray(x, dtype))
-    assert dtypes.SCALAR_MAKERS["int8"](3.7).dtype == "int8"
+    monkeypatch.setitem(scalar_types.slots, "asarray", lambda x, dtype: np.asarray(x, dtype))
+    assert scalar_types.SCALAR_MAKERS["int8"](3.7).dtype == "int8"
 
 
 def test_promotion_is_remembered_by_setting() -> None:
     pair = (np.dtype("uint32"), False, np.dtype("int32"), False)
-    assert dtypes.promote2(*pair) == (np.dtype("int32"), False)
+    assert promotion.promote2(*pair) == (np.dtype("int32"), False)
     with enable_x64(True):
-        assert dtypes.promote2(*pair) == (np.dtype("int64"), False)
-    assert dtypes.promote2(*pair) == (np.dtype("int32"), False)
+        assert promotion.promote2(*pair) == (np.dtype("int64"), False)
+    assert promotion.promote2(*pair) == (np.dtype("int32"), False)
     assert config.trace_key() == ()

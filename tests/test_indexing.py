@@ -14,8 +14,8 @@ from funcgrad.base.array import ConcreteArray, key_words
 from funcgrad.base.aval import aval_of, shaped
 from funcgrad.base.basis import eq, mul, transpose
 from funcgrad.base.config import enable_checks
-from funcgrad.primitives.elementwise import cos
 from funcgrad.primitives.structural import rev
+from funcgrad.primitives.trigonometric import cos
 from funcgrad.transforms.backward import Linear, backward_pass
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.staging import stage_closed

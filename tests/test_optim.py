@@ -150,7 +150,7 @@ def test_inside_jit_scan_and_vmap(name):
 
     (params, state), losses = fg.jit(train)(PARAMS)
     assert losses[-1] < losses[0] * 1e-2
-    assert state.count == 60 and state.count.dtype == np.int32
+    assert state.steps == 60 and state.steps.dtype == np.int32
     stacked = fg.tree.map(lambda x: np.stack([x, x + 1]), PARAMS)
     (both, _), _ = fg.vmap(train)(stacked)
     assert_same(fg.tree.map(lambda x: x[0], both), params, 1e-4, 1e-5)
@@ -184,9 +184,9 @@ def test_first_steps():
 
 def test_count_stands_still_at_the_end():
     optimizer = optim.adam(0.1)
-    state = optimizer.init(fnp.zeros(2))._replace(count=fnp.array(2**31 - 1, fnp.int32))
+    state = optimizer.init(fnp.zeros(2))._replace(steps=fnp.array(2**31 - 1, fnp.int32))
     updates, state = optimizer.update(fnp.ones(2), state)
-    assert state.count == 2**31 - 1
+    assert state.steps == 2**31 - 1
     assert np.isfinite(updates).all()
 
 

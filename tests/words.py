@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from engines import Engine
+from engines import JAX, Engine
 
 Function = Callable[[Any], Any]
 POINT = np.array([0.3, -0.8, 1.1])
-COPIES = 2
+# How many letters the recorded words have at most.
+LENGTH = 3
 
 
 # letters
@@ -315,5 +316,20 @@ def stopped(lib: Engine, x: Any) -> Any:
 @sample
 def saved(lib: Engine, x: Any) -> Any:
     policy = lib.checkpoint_policies.dots_saveable
-    inner = lib.checkpoint(lambda y: lib.sin(lib.numpy.dot(np.eye(3) * 2.0, lib.sin(y))), policy=policy)
+    twice = np.eye(3) * 2.0
+    inner = lib.checkpoint(lambda y: lib.sin(lib.numpy.dot(twice, lib.sin(y))), policy=policy)
     return inner(x) * lib.checkpoint(lambda y, z: lib.exp(-y * z))(x, x)
+
+
+def answer_to_word(lib: Engine, sample: Sample, word: tuple[str, ...]) -> np.ndarray:
+    """What a library computes for a word of a function at POINT, in 64 bits."""
+    with lib.x64():
+        return np.asarray(spell(lib, word, sample.make(lib))(lib.numpy.asarray(POINT)))
+
+
+def answer_or_nan(sample: Sample, word: tuple[str, ...]) -> np.ndarray:
+    """What JAX computes, nan where it refuses the word."""
+    try:
+        return answer_to_word(JAX, sample, word)
+    except (TypeError, ValueError, NotImplementedError):
+        return np.full_like(POINT, np.nan)

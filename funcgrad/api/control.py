@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad.api.flat import Staged, argument_names, as_value, check_arguments, stage_function
 from funcgrad.api.vmap import vmap
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.aval import ShapedArray, aval_of, weak_like
 from funcgrad.base.basis import concatenate, convert, pad, reshape, scalar_like, slice_array
 from funcgrad.base.config import config
@@ -29,8 +29,9 @@ from funcgrad.base.tree import (
 from funcgrad.ir.jaxpr import ClosedJaxpr, Var
 from funcgrad.primitives.branch import cond_p
 from funcgrad.primitives.compare import clamp
-from funcgrad.primitives.loop import scan_p, while_p
+from funcgrad.primitives.scan import scan_p
 from funcgrad.primitives.structural import rev
+from funcgrad.primitives.while_loop import while_p
 from funcgrad.transforms.staging import stage_closed
 
 
@@ -200,7 +201,7 @@ def _weakly_joinable(x: ShapedArray, y: ShapedArray) -> bool:
 
 def _join(x: ShapedArray, y: ShapedArray) -> Any:
     """The dtype of the two where weak types may give way to it, else None."""
-    dtype, _ = dtypes.promote2(x.dtype, x.weak_type, y.dtype, y.weak_type)
+    dtype, _ = promotion.promote2(x.dtype, x.weak_type, y.dtype, y.weak_type)
     return dtype if all(a.weak_type or a.dtype == dtype for a in (x, y)) else None
 
 
@@ -211,7 +212,7 @@ def _promote_weak(stages: Sequence[Staged]) -> list[Staged]:
     for column in columns:
         dtype, weak = column[0].dtype, column[0].weak_type
         for aval in column[1:]:
-            dtype, weak = dtypes.promote2(dtype, weak, aval.dtype, aval.weak_type)
+            dtype, weak = promotion.promote2(dtype, weak, aval.dtype, aval.weak_type)
         wanted.append((dtype, weak))
     return [_converted(s, wanted) for s in stages]
 
@@ -496,7 +497,7 @@ def fori_loop(
                 f"fori_loop: the {label} bound must be an integer scalar, got {_described(bound)}"
             )
     start, stop = _concrete_bound(lower), _concrete_bound(upper)
-    dtype, _ = dtypes.promote2(
+    dtype, _ = promotion.promote2(
         aval_of(lower).dtype,
         aval_of(lower).weak_type,
         aval_of(upper).dtype,

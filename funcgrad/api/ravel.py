@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.api.flat import as_value
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.aval import aval_of, shaped
 from funcgrad.base.basis import broadcast_scalar, concatenate, convert, reshape, slice_array
 from funcgrad.base.tree import tree_flatten, tree_unflatten
@@ -28,7 +28,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable]:
         return nothing, lambda vector: tree_unflatten(tree, [])
     values = [as_value(x) for x in leaves]
     avals = [v.aval for v in values]
-    dtype, _ = dtypes.lattice_result_type(*values)
+    dtype, _ = promotion.lattice_result_type(*values)
     vector = concatenate(
         [reshape(convert(v, dtype), (a.size,)) for v, a in zip(values, avals, strict=True)], 0
     )

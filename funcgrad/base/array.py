@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.aval import ShapedArray, dtype_name, shaped
 from funcgrad.base.backend import Buffer, read_only_view, synchronize, to_numpy
 from funcgrad.base.errors import DonatedBufferError
@@ -231,7 +231,7 @@ def as_array(x: Any) -> ConcreteArray:
         dtype = dtypes.canonicalize_dtype(x.dtype)
         return ConcreteArray(np.array(x, dtype, order="C"), shaped(x.shape, dtype))
     if isinstance(x, (bool, int, float, complex)):
-        dtype = dtypes.scalar_dtype(x)
+        dtype = promotion.scalar_dtype(x)
         return ConcreteArray(np.array(x, dtype), shaped((), dtype, not isinstance(x, bool)))
     if hasattr(x, "__jax_array__"):
         return as_array(x.__jax_array__())

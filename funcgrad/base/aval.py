@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 
 
 class ShapedArray:
@@ -97,7 +97,7 @@ def aval_of(x: Any) -> ShapedArray:
     if isinstance(x, (np.ndarray, np.generic)):
         return shaped(x.shape, dtypes.canonicalize_dtype(x.dtype))
     if isinstance(x, (bool, int, float, complex)):
-        return shaped((), dtypes.scalar_dtype(x), not isinstance(x, bool))
+        return shaped((), promotion.scalar_dtype(x), not isinstance(x, bool))
     if hasattr(x, "__jax_array__"):
         return aval_of(x.__jax_array__())
     raise TypeError(

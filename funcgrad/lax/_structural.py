@@ -18,8 +18,9 @@ from funcgrad.base.shapes import (
     concrete_int,
 )
 from funcgrad.base.tree import tree_flatten, tree_map, tree_unflatten
-from funcgrad.primitives.elementwise import RoundingMethod, real
-from funcgrad.primitives.elementwise import round as round_with
+from funcgrad.primitives.arithmetic import RoundingMethod
+from funcgrad.primitives.arithmetic import round as round_with
+from funcgrad.primitives.complex_parts import real
 from funcgrad.primitives.remat import barrier
 from funcgrad.primitives.structural import stop_gradient_p
 

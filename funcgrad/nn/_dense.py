@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+import funcgrad.numpy as jnp
 from funcgrad import Array, random
 from funcgrad.nn._layer import Layer, Shape
 from funcgrad.nn.initializers import Initializer, lecun_normal, zeros
@@ -57,7 +58,7 @@ def dense(
                 f"dense({out_features}) has a kernel for {kernel.shape[0]} input features, but was "
                 f"given x of shape {np.shape(x)}; its last axis must match"
             )
-        y = x @ kernel
+        y = jnp.matmul(x, kernel)
         return y + params["bias"] if use_bias else y
 
     return Layer(init, apply)

@@ -37,16 +37,14 @@ def logsumexp(
     """
     if where is not None:
         a = jnp.where(where, a, 0)
-    if b is None:
-        [a] = as_inexact("logsumexp", a)
-    else:
-        a, b = as_inexact("logsumexp", a, b)
-        a = jnp.where(b != 0, a, -np.inf)
-    largest = jnp.max(a.real, axis=axis, keepdims=True, where=where, initial=-np.inf)
+    x, *factors = as_inexact("logsumexp", a, *(() if b is None else (b,)))
+    for factor in factors:
+        x = jnp.where(factor != 0, x, -np.inf)
+    largest = jnp.max(x.real, axis=axis, keepdims=True, where=where, initial=-np.inf)
     shift = lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0))
-    terms = jnp.exp(a - shift.astype(a.dtype))
-    if b is not None:
-        terms = terms * b
+    terms = jnp.exp(x - shift.astype(x.dtype))
+    for factor in factors:
+        terms = terms * factor
     total = jnp.sum(terms, axis=axis, keepdims=keepdims, where=where)
     shift, largest = (x.reshape(total.shape) for x in (shift, largest))
     is_complex = jnp.issubdtype(total.dtype, np.complexfloating)
@@ -78,16 +76,13 @@ def logmeanexp(
 
 
 @custom_jvp
-def _log1mexp(x: Array) -> Array:
-    return jnp.where(x < np.log(2.0), jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
-
-
-_log1mexp.defjvps(lambda t, out, x: t / jnp.expm1(x))
-
-
 def log1mexp(x: ArrayLike) -> Array:
     r"""$\log(1 - e^{-x})$ for $x \ge 0$, exact for small x and for large; nan below 0.
 
     Source: Mächler, Accurately Computing log(1 - exp(-|a|)), 2012.
     """
-    return _log1mexp(as_array("log1mexp", x))
+    x = as_array("log1mexp", x)
+    return jnp.where(x < np.log(2.0), jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
+
+
+log1mexp.defjvps(lambda t, out, x: t / jnp.expm1(x))

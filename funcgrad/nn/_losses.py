@@ -28,8 +28,8 @@ def softmax_cross_entropy(logits: ArrayLike, labels: ArrayLike, axis: int = -1) 
         TypeError: if labels without an axis of classes are no integers.
 
     Example:
-        >>> softmax_cross_entropy(jnp.array([[0.0, 0.0], [100.0, 0.0]]), jnp.array([1, 0]))
-        Array([0.6931472, 0.       ], dtype=float32)
+        >>> softmax_cross_entropy(jnp.array([[0.0, 0.0], [0.0, 100.0]]), jnp.array([1, 0]))
+        Array([  0.6931472, 100.       ], dtype=float32)
     """
     logits = as_array("softmax_cross_entropy", logits)
     labels = as_array("softmax_cross_entropy", labels)

@@ -6,21 +6,6 @@ from funcgrad.nn._arguments import ArrayLike, as_array
 
 
 @custom_jvp
-def _relu(x: Array) -> Array:
-    return jnp.maximum(x, 0)
-
-
-_relu.defjvps(lambda t, out, x: jnp.where(x > 0, t, jnp.zeros_like(t)))
-
-
-@custom_jvp
-def _relu6(x: Array) -> Array:
-    return jnp.minimum(jnp.maximum(x, 0), 6.0)
-
-
-_relu6.defjvps(lambda t, out, x: jnp.where((x > 0) & (x < 6), t, jnp.zeros_like(t)))
-
-
 def relu(x: ArrayLike) -> Array:
     r"""Rectified linear unit: $\max(x, 0)$, elementwise. Its slope at 0 is taken to be 0.
 
@@ -34,16 +19,23 @@ def relu(x: ArrayLike) -> Array:
         >>> relu(jnp.array([-2.0, 0.0, 3.0]))
         Array([0., 0., 3.], dtype=float32)
     """
-    return _relu(as_array("relu", x))
+    return jnp.maximum(as_array("relu", x), 0)
 
 
+relu.defjvps(lambda t, out, x: jnp.where(x > 0, t, jnp.zeros_like(t)))
+
+
+@custom_jvp
 def relu6(x: ArrayLike) -> Array:
     r"""Relu that stops at 6: $\min(\max(x, 0), 6)$. Its slope at 0 and at 6 is taken to be 0.
 
     Args:
         x: any shape and dtype; integers become floats.
     """
-    return _relu6(as_array("relu6", x))
+    return jnp.minimum(jnp.maximum(as_array("relu6", x), 0), 6.0)
+
+
+relu6.defjvps(lambda t, out, x: jnp.where((x > 0) & (x < 6), t, jnp.zeros_like(t)))
 
 
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:

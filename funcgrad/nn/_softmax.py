@@ -50,7 +50,7 @@ def _softmax_jvp(axis: Axis, primals: tuple, tangents: tuple) -> tuple[Array, Ar
     return y, y * (t - jnp.sum(y * t, axis, keepdims=True))
 
 
-def _shifted(x: Array, axis: Axis, where: Array | None) -> Array:
+def _shifted(x: Array, axis: Axis, where: ArrayLike | None) -> Array:
     """x minus its largest element, so that exponentials do not overflow; -inf where left out."""
     largest = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
     kept = x if where is None else jnp.where(where, x, -np.inf)
@@ -113,4 +113,4 @@ def standardize(
             square = jnp.mean(jnp.square(x), axis, keepdims=True, where=where)
             # Rounding may leave a difference below 0, which has no root.
             variance = jnp.clip(square - jnp.square(mean), 0)
-    return (x - mean) * lax.rsqrt(as_array("standardize", variance + epsilon))
+    return (x - mean) * lax.rsqrt(as_array("standardize", variance) + epsilon)

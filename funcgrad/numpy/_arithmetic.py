@@ -27,7 +27,7 @@ from funcgrad.numpy._promotion import (
     to_array,
     to_arrays,
 )
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic, exponential, trigonometric
 from funcgrad.primitives.compare import bitwise_and, bitwise_or, gt, lt, ne
 
 
@@ -39,7 +39,7 @@ def add(x: Any, y: Any, /) -> Any:
 
 def subtract(x: Any, y: Any, /) -> Any:
     """x - y; not for booleans."""
-    return elementwise.sub(*promote("subtract", x, y))
+    return arithmetic.sub(*promote("subtract", x, y))
 
 
 def multiply(x: Any, y: Any, /) -> Any:
@@ -61,7 +61,7 @@ def positive(x: Any, /) -> Any:
 def absolute(x: Any, /) -> Any:
     """|x|; real for complex x."""
     x = to_array("absolute", x)
-    return x if is_bool(x) or is_unsigned(x) else elementwise.abs(x)
+    return x if is_bool(x) or is_unsigned(x) else arithmetic.abs(x)
 
 
 def fabs(x: Any, /) -> Any:
@@ -69,17 +69,17 @@ def fabs(x: Any, /) -> Any:
     x = inexact1("fabs", x)
     if is_complex(x):
         raise TypeError(f"fabs does not support complex-valued inputs, got {x.aval.str_short()}")
-    return elementwise.abs(x)
+    return arithmetic.abs(x)
 
 
 def square(x: Any, /) -> Any:
     """x * x."""
-    return elementwise.square(numeric1("square", x))
+    return exponential.square(numeric1("square", x))
 
 
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1 by the sign of x; x / |x| for complex x. Not for booleans."""
-    return elementwise.sign(to_array("sign", x))
+    return arithmetic.sign(to_array("sign", x))
 
 
 # division
@@ -87,7 +87,7 @@ def sign(x: Any, /) -> Any:
 
 def true_divide(x1: Any, x2: Any, /) -> Any:
     """x1 / x2 as floats."""
-    return elementwise.div(*inexact("true_divide", x1, x2))
+    return arithmetic.div(*inexact("true_divide", x1, x2))
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
@@ -100,13 +100,13 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         )
     if not is_integer(x):
         return _float_divmod(x, y)[0]
-    quotient = elementwise.div(x, y)
+    quotient = arithmetic.div(x, y)
     if is_unsigned(x):
         return quotient
-    signs_differ = ne(elementwise.sign(x), elementwise.sign(y))
-    rest = elementwise.rem(x, y)
+    signs_differ = ne(arithmetic.sign(x), arithmetic.sign(y))
+    rest = arithmetic.rem(x, y)
     inexact_quotient = bitwise_and(signs_differ, ne(rest, like(0, rest)))
-    below = elementwise.sub(quotient, like(1, quotient))
+    below = arithmetic.sub(quotient, like(1, quotient))
     return choose(inexact_quotient, below, quotient)
 
 
@@ -120,7 +120,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
         )
     if is_integer(y):
         y = nonzero_divisor(y)
-    rest = elementwise.rem(x, y)
+    rest = arithmetic.rem(x, y)
     zero = like(0, rest)
     wrong_sign = bitwise_and(ne(lt(rest, zero), lt(y, like(0, y))), ne(rest, zero))
     return choose(wrong_sign, basis.add(rest, y), rest)
@@ -129,7 +129,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 def fmod(x1: Any, x2: Any, /) -> Any:
     """The remainder of x1 / x2 with the sign of x1; an integer modulo 0 is 0."""
     x, y = numeric("fmod", x1, x2)
-    return elementwise.rem(x, nonzero_divisor(y) if is_integer(y) else y)
+    return arithmetic.rem(x, nonzero_divisor(y) if is_integer(y) else y)
 
 
 def nonzero_divisor(y: Any) -> Any:
@@ -146,14 +146,14 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
-    rest = elementwise.rem(x, y)
+    rest = arithmetic.rem(x, y)
     by_zero = eq(y, like(0, y))
-    quotient = elementwise.div(choose(by_zero, x, elementwise.sub(x, rest)), y)
-    signs_differ = ne(elementwise.sign(y), elementwise.sign(rest))
+    quotient = arithmetic.div(choose(by_zero, x, arithmetic.sub(x, rest)), y)
+    signs_differ = ne(arithmetic.sign(y), arithmetic.sign(rest))
     adjust = bitwise_and(ne(rest, like(0, rest)), signs_differ)
     rest = choose(adjust, basis.add(rest, y), rest)
-    quotient = choose(adjust, elementwise.sub(quotient, like(1, quotient)), quotient)
-    return elementwise.round(quotient), rest
+    quotient = choose(adjust, arithmetic.sub(quotient, like(1, quotient)), quotient)
+    return arithmetic.round(quotient), rest
 
 
 # powers
@@ -171,7 +171,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     check_arraylike("power", x1, x2)
     exponent = known_integer(x2)
     if exponent is not None:
-        return elementwise.integer_pow(numeric1("power", x1), exponent)
+        return exponential.integer_pow(numeric1("power", x1), exponent)
     x1, x2 = to_arrays("power", x1, x2)
     check_dtypes("power", [x1, x2])
     base, exponent = numeric("power", x1, x2)
@@ -179,7 +179,7 @@ def power(x1: Any, x2: Any, /) -> Any:
         _check_not_negative(exponent)
     elif dtypes.issubdtype(x1.aval.dtype, np.inexact) and is_integer(x2):
         base, exponent = lift("power", [x1, x2])
-    return elementwise.pow_p.bind1(base, exponent)
+    return exponential.pow_p.bind1(base, exponent)
 
 
 def known_integer(x: Any) -> int | None:
@@ -207,7 +207,7 @@ def _check_not_negative(exponent: Any) -> None:
 
 def float_power(x: Any, y: Any, /) -> Any:
     """x to the power y, computed in floats."""
-    return elementwise.pow_p.bind1(*inexact("float_power", x, y))
+    return exponential.pow_p.bind1(*inexact("float_power", x, y))
 
 
 # extrema and functions of two numbers
@@ -215,12 +215,12 @@ def float_power(x: Any, y: Any, /) -> Any:
 
 def maximum(x: Any, y: Any, /) -> Any:
     """The larger of x and y; nan if either is."""
-    return elementwise.max(*promote("maximum", x, y))
+    return arithmetic.max(*promote("maximum", x, y))
 
 
 def minimum(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; nan if either is."""
-    return elementwise.min(*promote("minimum", x, y))
+    return arithmetic.min(*promote("minimum", x, y))
 
 
 def fmax(x1: Any, x2: Any) -> Any:
@@ -237,7 +237,7 @@ def fmin(x1: Any, x2: Any) -> Any:
 
 def arctan2(x1: Any, x2: Any, /) -> Any:
     """The angle in radians of the point (x2, x1), in [-pi, pi]."""
-    return elementwise.atan2(*inexact("arctan2", x1, x2))
+    return trigonometric.atan2(*inexact("arctan2", x1, x2))
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
@@ -248,12 +248,12 @@ def hypot(x1: Any, x2: Any, /) -> Any:
             "hypot is not well defined for complex-valued inputs; use abs(x) of them first. Got "
             f"{x.aval.str_short()} and {y.aval.str_short()}"
         )
-    x, y = elementwise.abs(x), elementwise.abs(y)
+    x, y = arithmetic.abs(x), arithmetic.abs(y)
     infinite = bitwise_or(eq(x, like(np.inf, x)), eq(y, like(np.inf, y)))
-    large, small = elementwise.max(x, y), elementwise.min(x, y)
+    large, small = arithmetic.max(x, y), arithmetic.min(x, y)
     zero = eq(large, like(0, large))
-    ratio = elementwise.div(small, choose(zero, like(1, large), large))
-    scale = elementwise.sqrt(basis.add(like(1, ratio), elementwise.square(ratio)))
+    ratio = arithmetic.div(small, choose(zero, like(1, large), large))
+    scale = exponential.sqrt(basis.add(like(1, ratio), exponential.square(ratio)))
     result = choose(zero, large, mul(large, scale))
     return choose(infinite, like(np.inf, result), result)
 

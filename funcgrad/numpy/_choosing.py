@@ -26,7 +26,7 @@ from funcgrad.numpy._promotion import (
     to_array,
     to_arrays,
 )
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import complex_parts
 from funcgrad.primitives.compare import gt, lt, ne
 
 
@@ -124,7 +124,11 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     if arr is None:
         raise ValueError("clip: no input was provided")
     check_arraylike("clip", arr)
-    if any(is_complex(to_array("clip", x)) for x in (arr, min, max) if x is not None):
+    if any(
+        dtypes.issubdtype(aval_of(x).dtype, np.complexfloating)
+        for x in (arr, min, max)
+        if x is not None
+    ):
         raise ValueError(
             "clip: complex values have no order and cannot be clipped; clip x.real and x.imag."
         )
@@ -143,8 +147,8 @@ def nan_to_num(
     if not dtypes.issubdtype(x.aval.dtype, np.inexact):
         return x
     if is_complex(x):
-        parts = (elementwise.real(x), elementwise.imag(x))
-        return elementwise.complex(*(nan_to_num(p, copy, nan, posinf, neginf) for p in parts))
+        parts = (complex_parts.real(x), complex_parts.imag(x))
+        return complex_parts.complex(*(nan_to_num(p, copy, nan, posinf, neginf) for p in parts))
     info = dtypes.finfo(x.aval.dtype)
     positive = float(info.max) if posinf is None else posinf
     negative = float(info.min) if neginf is None else neginf

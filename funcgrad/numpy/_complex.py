@@ -8,25 +8,25 @@ from funcgrad.base import dtypes
 from funcgrad.base.basis import convert, full_like
 from funcgrad.numpy._promotion import is_complex, to_array
 from funcgrad.numpy._ufuncs import rad2deg
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import complex_parts, trigonometric
 
 
 def real(val: Any, /) -> Any:
     """The real part."""
     x = to_array("real", val)
-    return elementwise.real(x) if is_complex(x) else x
+    return complex_parts.real(x) if is_complex(x) else x
 
 
 def imag(val: Any, /) -> Any:
     """The imaginary part; zeros for a real array."""
     x = to_array("imag", val)
-    return elementwise.imag(x) if is_complex(x) else full_like(x, 0)
+    return complex_parts.imag(x) if is_complex(x) else full_like(x, 0)
 
 
 def conjugate(x: Any, /) -> Any:
     """The complex conjugate."""
     x = to_array("conjugate", x)
-    return elementwise.conj(x) if is_complex(x) else x
+    return complex_parts.conj(x) if is_complex(x) else x
 
 
 def angle(z: Any, deg: bool = False) -> Any:
@@ -36,7 +36,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     floating = dtypes.issubdtype(parts[0].aval.dtype, np.floating)
     if not floating or (not is_complex(z) and not z.aval.shape):
         parts = [convert(part, dtypes.default_float()) for part in parts]
-    result = elementwise.atan2(parts[1], parts[0])
+    result = trigonometric.atan2(parts[1], parts[0])
     return rad2deg(result) if deg else result
 
 

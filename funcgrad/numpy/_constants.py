@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion, scalar_types
 from funcgrad.base.methods import Array
 
 ndarray = Array
@@ -12,7 +12,7 @@ newaxis = None
 e, pi, inf, nan, euler_gamma = np.e, np.pi, np.inf, np.nan, np.euler_gamma
 
 # scalar types: dtypes that make arrays when they are called
-_maker = dtypes.SCALAR_MAKERS
+_maker = scalar_types.SCALAR_MAKERS
 bool_ = bool = _maker["bool"]
 int1, int2, int4, int8 = (_maker[f"int{n}"] for n in (1, 2, 4, 8))
 int16, int32, int64 = (_maker[f"int{n}"] for n in (16, 32, 64))
@@ -41,7 +41,7 @@ character, flexible, object_ = np.character, np.flexible, np.object_
 dtype = np.dtype
 finfo, iinfo = dtypes.finfo, dtypes.iinfo
 isdtype, issubdtype = dtypes.isdtype, dtypes.issubdtype
-promote_types, result_type = dtypes.promote_types, dtypes.result_type
+promote_types, result_type = promotion.promote_types, promotion.result_type
 
 # NumPy's own
 ComplexWarning = np.exceptions.ComplexWarning

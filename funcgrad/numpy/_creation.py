@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import shaped
 from funcgrad.base.basis import concatenate, convert, expand
@@ -155,9 +155,9 @@ def _from_list(data: Any, dtype: Any) -> Any:
         leaves = list(_leaves(data))
     if dtype is None:
         try:
-            dtype = dtypes.lattice_result_type(*leaves)[0]
+            dtype = promotion.lattice_result_type(*leaves)[0]
         except TypeError:
-            dtype = dtypes.lattice_result_type(*(_convert_data(x, None) for x in leaves))[0]
+            dtype = promotion.lattice_result_type(*(_convert_data(x, None) for x in leaves))[0]
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         return _stacked([_convert_data(item, dtype) for item in data])
     return _from_numpy(np.array(_as_numpy(data)), dtype)

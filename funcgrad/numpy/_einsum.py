@@ -73,7 +73,9 @@ def einsum_path(
 
     formula, arrays = _parsed(subscripts, operands)
     shapes = [x.aval.shape for x in arrays]
-    return opt_einsum.contract_path(formula, *shapes, shapes=True, optimize=_optimizer(optimize))
+    return opt_einsum.contract_path(
+        formula, *shapes, shapes=True, optimize=_optimizer(optimize, len(shapes))
+    )
 
 
 def _parsed(subscripts: Any, operands: Sequence[Any]) -> tuple[str, list[Any]]:
@@ -98,11 +100,12 @@ def _hashable(optimize: Any) -> Any:
     return tuple(map(tuple, optimize)) if isinstance(optimize, list) else optimize
 
 
-def _optimizer(optimize: Any) -> Any:
+def _optimizer(optimize: Any, count: int) -> Any:
+    """What opt_einsum takes: a name or an order, one after the other where none is looked for."""
     if optimize is True:
         return "optimal"
     if optimize is False:
-        return lambda inputs, *_: [(0, 1)] * (len(inputs) - 1)
+        return [(0, 1)] * (count - 1) if count > 1 else [(0,)]
     return list(optimize) if isinstance(optimize, tuple) else optimize
 
 
@@ -115,7 +118,7 @@ def _steps(formula: str, shapes: tuple[Shape, ...], optimize: Any) -> list[Step]
         opt_einsum.contract_path(formula, *shapes, shapes=True, optimize=False)
         return [(tuple(range(len(shapes))), formula.split("->")[1])]
     _, contractions = opt_einsum.contract_path(
-        formula, *shapes, shapes=True, einsum_call=True, optimize=_optimizer(optimize)
+        formula, *shapes, shapes=True, einsum_call=True, optimize=_optimizer(optimize, len(shapes))
     )
     return [(tuple(places), step.split("->")[1]) for places, _, step, *_ in contractions]
 

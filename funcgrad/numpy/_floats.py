@@ -21,7 +21,7 @@ from funcgrad.numpy._promotion import (
     to_array,
     to_arrays,
 )
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic
 from funcgrad.primitives.bits import shift_left, shift_right_logical
 from funcgrad.primitives.cast import bitcast_convert_type
 from funcgrad.primitives.compare import bitwise_and, bitwise_or, lt
@@ -55,13 +55,13 @@ def copysign(x1: Any, x2: Any, /) -> Any:
             f"copysign does not support complex-valued inputs, got {x.aval.str_short()} and "
             f"{y.aval.str_short()}"
         )
-    size = elementwise.abs(x)
+    size = arithmetic.abs(x)
     return choose(signbit(y), neg(size), size)
 
 
 def nextafter(x: Any, y: Any, /) -> Any:
     """The next float after x in the direction of y."""
-    return elementwise.nextafter(*inexact("nextafter", x, y))
+    return arithmetic.nextafter(*inexact("nextafter", x, y))
 
 
 def spacing(x: Any, /) -> Any:
@@ -70,7 +70,7 @@ def spacing(x: Any, /) -> Any:
     if is_complex(x):
         raise ValueError(f"spacing is not defined for complex inputs, got {x.aval.str_short()}")
     outward = copysign(like(np.inf, x), x)
-    gap = elementwise.sub(elementwise.nextafter(x, outward), x)
+    gap = arithmetic.sub(arithmetic.nextafter(x, outward), x)
     smallest = like(float(dtypes.finfo(x.aval.dtype).smallest_subnormal), x)
     return choose(eq(gap, like(0, gap)), copysign(smallest, x), gap)
 
@@ -90,7 +90,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 def _mantissa_exponent(x: Any) -> tuple[Any, Any]:
     info = dtypes.finfo(x.aval.dtype)
     # Subnormal numbers are scaled up first, so that their leading bit is where it always is.
-    small = lt(elementwise.abs(x), like(float(info.tiny), x))
+    small = lt(arithmetic.abs(x), like(float(info.tiny), x))
     scaled = choose(small, mul(x, like(2.0**info.nmant, x)), x)
     bits = _as_bits(scaled)
     field = (1 << info.nexp) - 1
@@ -125,7 +125,7 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     # 2^limit is a number of the dtype; three such steps go from one end of its range to the other.
     limit = np.int32(dtypes.finfo(x.aval.dtype).maxexp - 2)
     for _ in range(3):
-        step = elementwise.min(elementwise.max(power, -limit), limit)
+        step = arithmetic.min(arithmetic.max(power, -limit), limit)
         x, power = mul(x, _power_of_two(step, x.aval.dtype)), power - step
     return x
 

@@ -3,6 +3,8 @@
 Reading by a plan is a gather, writing by it a scatter.
 """
 
+import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,11 +58,26 @@ class Segment(NamedTuple):
 
 
 class Component(NamedTuple):
-    """Index numbers for one axis of the operand, and the first batch axis that they run along."""
+    """Index numbers for one axis of the operand, and the first batch axis that they run along.
+
+    `values` is an array that is known beforehand, or the position of the entry that has them.
+    """
 
     values: Any
     batch_axis: int
     axis: int
+
+
+class Layout(NamedTuple):
+    """What a plan has in common with all plans of indices of the same shapes."""
+
+    components: tuple[Component, ...]
+    batch: Shape
+    numbers: GatherDimensionNumbers
+    sizes: Shape
+    shape: Shape
+    window_shape: Shape
+    unique: bool
 
 
 _NEW, _WINDOW, _BATCH = "new", "window", "batch"
@@ -72,15 +89,41 @@ def plan(parts: list[Entry], shape: Shape, wrap_negative: bool = True) -> Plan:
     Integer arrays are broadcast to a common shape, whose axes stand where they stood if they were
     neighbours, else in front. A slice with a step other than 1 is one more batch axis.
     """
-    parts, shape = _bools_as_arrays(parts, shape)
-    dtype = np.dtype(np.int64 if max(shape, default=0) >= 2**31 else np.int32)
+    if any(p.kind == TRUTH for p in parts):
+        parts, shape = _bools_as_arrays(parts, shape)
+    dtype = _INT64 if max(shape, default=0) >= 2**31 else _INT32
+    found = _layout(tuple(map(_shape_of, parts)), shape, dtype)
+    components = [
+        Component(
+            _counted_from_front(parts[c.values].value, shape[c.axis], dtype, wrap_negative)
+            if type(c.values) is int
+            else c.values,
+            c.batch_axis,
+            c.axis,
+        )
+        for c in found.components
+    ]
+    indices = _index_vectors(components, found.batch, dtype)
+    return Plan(
+        shape, indices, found.numbers, found.sizes, found.shape, found.window_shape, found.unique
+    )
+
+
+_INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
+
+
+def _shape_of(part: Entry) -> Entry:
+    """An entry with the shape of its array in place of the array."""
+    if part.kind == ARRAY:
+        return Entry(ARRAY, part.value.shape)
+    return Entry(INTEGER, ()) if part.kind == INTEGER else part
+
+
+@functools.lru_cache(4096)
+def _layout(parts: tuple[Entry, ...], shape: Shape, dtype: np.dtype) -> Layout:
     axes = _axes(parts)
-    arrays = {
-        i: _counted_from_front(part.value, shape[axes[i]], dtype, wrap_negative)
-        for i, part in enumerate(parts)
-        if part.kind in (INTEGER, ARRAY)
-    }
-    common = broadcast_shapes(*(aval_of(a).shape for a in arrays.values()), names="index arrays of")
+    arrays = {i: p.value for i, p in enumerate(parts) if p.kind in (INTEGER, ARRAY)}
+    common = broadcast_shapes(*arrays.values(), names="index arrays of shapes")
     place = _place_of_arrays(list(arrays))
     segments: list[Segment] = []
     components: list[Component] = []
@@ -88,9 +131,8 @@ def plan(parts: list[Entry], shape: Shape, wrap_negative: bool = True) -> Plan:
     for i, part in enumerate(parts):
         if i == place:
             segments.append(Segment(_BATCH, common))
-            for j, array in arrays.items():
-                first = batch + len(common) - len(aval_of(array).shape)
-                components.append(Component(array, first, axes[j]))
+            for j, own in arrays.items():
+                components.append(Component(j, batch + len(common) - len(own), axes[j]))
             batch += len(common)
         if i in arrays:
             sizes[axes[i]] = 1
@@ -111,12 +153,11 @@ def plan(parts: list[Entry], shape: Shape, wrap_negative: bool = True) -> Plan:
                 sizes[axes[i]] = 1
                 collapsed.append(axes[i])
                 batch += 1
-    batch_shape = tuple(n for s in segments if s.kind == _BATCH for n in s.lengths)
     kinds = [s.kind for s in segments if s.kind != _NEW for _ in s.lengths]
     components.sort(key=lambda c: c.axis)
-    return Plan(
-        operand_shape=shape,
-        indices=_index_vectors(components, batch_shape, dtype),
+    return Layout(
+        components=tuple(components),
+        batch=tuple(n for s in segments if s.kind == _BATCH for n in s.lengths),
         numbers=GatherDimensionNumbers(
             tuple(i for i, kind in enumerate(kinds) if kind == _WINDOW),
             tuple(sorted(collapsed)),
@@ -125,7 +166,7 @@ def plan(parts: list[Entry], shape: Shape, wrap_negative: bool = True) -> Plan:
         sizes=tuple(sizes),
         shape=tuple(n for s in segments for n in s.lengths),
         window_shape=tuple(n for s in segments if s.kind != _NEW for n in s.lengths),
-        unique=all(not aval_of(a).shape for a in arrays.values()),
+        unique=not any(arrays.values()),
     )
 
 
@@ -141,7 +182,7 @@ def _bools_as_arrays(parts: list[Entry], shape: Shape) -> tuple[list[Entry], Sha
     return result, shape
 
 
-def _axes(parts: list[Entry]) -> list[int]:
+def _axes(parts: Sequence[Entry]) -> list[int]:
     """For each entry the operand's axis that it is about, or that comes next."""
     result, axis = [], 0
     for part in parts:

@@ -4,13 +4,15 @@ What is known while tracing becomes slices; traced integers become a dynamic sli
 need a gather. Indices out of bounds are moved to the nearest that is inside.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from funcgrad.base import basis, dtypes
 from funcgrad.base.basis import broadcast_in_dim, broadcast_scalar, slice_array, squeeze
 from funcgrad.base.config import config
+from funcgrad.base.memo import Cache
 from funcgrad.base.shapes import Shape
 from funcgrad.numpy._gathering import Plan, plan
 from funcgrad.numpy._index import ARRAY, DOTS, INTEGER, NEW_AXIS, SLICE, Entry, entries, is_known
@@ -24,17 +26,41 @@ _CLAMPING = (GatherScatterMode.CLIP, GatherScatterMode.PROMISE_IN_BOUNDS)
 def getitem(x: Any, index: Any) -> Any:
     """x[index]."""
     shape = x.aval.shape
-    if type(index) is int and shape:
-        at = place_of(index, shape[0], 0)
-        rest = shape[1:]
-        part = slice_array(x, (at, *(0,) * len(rest)), (at + 1, *rest))
-        return squeeze(part, (0,))
+    key = _static_key(index)
+    if key is not None:
+        reading = _readings.get((key, shape))
+        if reading is None:
+            reading = _static_reading(entries(index, shape), shape)
+            if _all_inside(key, shape):
+                _readings[key, shape] = reading
+        return _read_static(x, reading)
     parts = [_settled(p) for p in entries(index, shape)]
     if is_static(parts):
-        return read_static(x, parts)
+        return _read_static(x, _static_reading(parts, shape))
     if _is_dynamic_slice(parts):
         return _read_dynamic(x, parts)
     return read(x, plan(parts, shape), GatherScatterMode.PROMISE_IN_BOUNDS)
+
+
+def _static_key(index: Any) -> tuple | None:
+    """A hashable form of an index made of Python integers, slices of them, None and Ellipsis."""
+    result = []
+    for item in index if type(index) is tuple else (index,):
+        kind = type(item)
+        if kind is slice:
+            item = (item.start, item.stop, item.step)
+            if not all(type(bound) is int or bound is None for bound in item):
+                return None
+        elif kind is not int and item is not None and item is not Ellipsis:
+            return None
+        result.append(item)
+    return tuple(result)
+
+
+def _all_inside(key: tuple, shape: Shape) -> bool:
+    """Whether an index is inside whatever axis it is for, so that nobody has to be told."""
+    least = min(shape, default=0)
+    return all(-least <= item < least for item in key if type(item) is int)
 
 
 def get(
@@ -51,7 +77,7 @@ def get(
     if mode in _CLAMPING and wrap_negative_indices:
         parts = [_settled(p) for p in entries(index, x.aval.shape)]
         if is_static(parts):
-            return read_static(x, parts)
+            return _read_static(x, _static_reading(parts, x.aval.shape))
         if _is_dynamic_slice(parts):
             return _read_dynamic(x, parts)
     parts = entries(index, x.aval.shape)
@@ -87,9 +113,20 @@ def is_static(parts: list[Entry]) -> bool:
     return all(p.kind in (INTEGER, SLICE, NEW_AXIS, DOTS) for p in parts)
 
 
-def read_static(x: Any, parts: list[Entry]) -> Any:
-    """Integers and slices that are known."""
-    shape = x.aval.shape
+class Reading(NamedTuple):
+    """A static index as operations, each None where there is nothing to do."""
+
+    part: tuple[Any, Any, Any] | None
+    reverse: tuple[int, ...]
+    drop: tuple[int, ...]
+    spread: tuple[Shape, tuple[int, ...]] | None
+
+
+_readings: Cache = Cache(4096)
+
+
+def _static_reading(parts: list[Entry], shape: Shape) -> Reading:
+    """What reading by known integers and slices comes to."""
     start, limit, strides, reverse = [], [], [], []
     for part in parts:
         axis = len(start)
@@ -108,21 +145,46 @@ def read_static(x: Any, parts: list[Entry]) -> Any:
         start.append(begin)
         limit.append(end)
         strides.append(step if end - begin > 1 else 1)
-    if any(start) or tuple(limit) != shape or any(s != 1 for s in strides):
-        x = slice_array(x, start, limit, strides if any(s != 1 for s in strides) else None)
-    return _reshaped(rev(x, reverse), parts)
+    whole = not any(start) and tuple(limit) == shape and all(s == 1 for s in strides)
+    steps = tuple(strides) if any(s != 1 for s in strides) else None
+    drop, spread = _new_shape(
+        parts, tuple(e - b for b, e in zip(start, limit, strict=True)), strides
+    )
+    return Reading(
+        None if whole else (tuple(start), tuple(limit), steps), tuple(reverse), drop, spread
+    )
 
 
-def _reshaped(x: Any, parts: list[Entry]) -> Any:
-    """x without the axes that integers have made 1 long, and with new ones."""
-    here = [p.kind for p in parts if p.kind not in (NEW_AXIS, DOTS)]
-    x = squeeze(x, [axis for axis, kind in enumerate(here) if kind != SLICE])
+def _new_shape(
+    parts: list[Entry], covered: Shape, strides: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[Shape, tuple[int, ...]] | None]:
+    """Which axes are dropped; and, if there are new ones, the shape with them and where others go."""
+    kinds = [p.kind for p in parts if p.kind not in (NEW_AXIS, DOTS)]
+    drop = tuple(axis for axis, kind in enumerate(kinds) if kind != SLICE)
     shown = [p.kind for p in parts if p.kind in (SLICE, NEW_AXIS)]
     if NEW_AXIS not in shown:
-        return x
-    lengths = iter(x.aval.shape)
-    kept = [i for i, kind in enumerate(shown) if kind == SLICE]
-    return broadcast_in_dim(x, [1 if k == NEW_AXIS else next(lengths) for k in shown], kept)
+        return drop, None
+    lengths = iter(
+        -(-n // step)
+        for n, step, kind in zip(covered, strides, kinds, strict=True)
+        if kind == SLICE
+    )
+    shape = tuple(1 if kind == NEW_AXIS else next(lengths) for kind in shown)
+    return drop, (shape, tuple(i for i, kind in enumerate(shown) if kind == SLICE))
+
+
+def _read_static(x: Any, reading: Reading) -> Any:
+    if reading.part is not None:
+        x = slice_array(x, *reading.part)
+    if reading.reverse:
+        x = rev(x, reading.reverse)
+    return _arranged(x, reading.drop, reading.spread)
+
+
+def _arranged(x: Any, drop: tuple[int, ...], spread: Any) -> Any:
+    if drop:
+        x = squeeze(x, drop)
+    return x if spread is None else broadcast_in_dim(x, *spread)
 
 
 def _is_dynamic_slice(parts: list[Entry]) -> bool:
@@ -153,7 +215,8 @@ def _read_dynamic(x: Any, parts: list[Entry]) -> Any:
             at = place_of(part.value, x.aval.shape[axis], axis) if known else part.value
             starts.append(np.array(at, index_dtype) if known else basis.convert(at, index_dtype))
             sizes.append(1)
-    return _reshaped(rev(dynamic_slice(x, starts, sizes), reverse), parts)
+    out = rev(dynamic_slice(x, starts, sizes), reverse)
+    return _arranged(out, *_new_shape(parts, tuple(sizes), [1] * len(sizes)))
 
 
 def _check_axis(size: int, axis: int) -> None:

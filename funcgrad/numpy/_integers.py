@@ -13,7 +13,7 @@ from funcgrad.numpy._promotion import (
     promote_dtypes,
 )
 from funcgrad.numpy._reductions import any
-from funcgrad.primitives.elementwise import rem
+from funcgrad.primitives.arithmetic import rem
 
 
 def gcd(x1: Any, x2: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base import basis, dtypes
-from funcgrad.base.basis import broadcast_in_dim, convert, expand, reshape
+from funcgrad.base.basis import broadcast_in_dim, convert, reshape
 from funcgrad.base.methods import Array
-from funcgrad.base.shapes import Shape, canonical_axis, concrete_int
+from funcgrad.base.shapes import Shape, canonical_axis, concrete_int, insert_dim
 from funcgrad.numpy._promotion import promote_dtypes, refuse_out, to_array, to_arrays
 from funcgrad.numpy._shaping import (
     atleast_1d,
@@ -89,7 +89,8 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) ->
     if len(shapes) > 1:
         raise ValueError(f"stack: all input arrays must have the same shape, got {sorted(shapes)}")
     axis = canonical_axis(axis, len(found[0].aval.shape) + 1)
-    return basis.concatenate([expand(x, axis) for x in found], axis)
+    shape = found[0].aval.shape
+    return basis.concatenate([reshape(x, insert_dim(shape, axis, 1)) for x in found], axis)
 
 
 def vstack(tup: Arrays, dtype: Any = None) -> Any:

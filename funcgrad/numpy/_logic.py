@@ -21,7 +21,7 @@ from funcgrad.numpy._promotion import (
     to_array,
     to_arrays,
 )
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic, complex_parts
 from funcgrad.primitives.compare import (
     bitwise_and,
     bitwise_not,
@@ -70,8 +70,8 @@ def less_equal(x: Any, y: Any, /) -> Any:
 def _ordered(compare: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     if not is_complex(x):
         return compare(x, y)
-    x_real, y_real = elementwise.real(x), elementwise.real(y)
-    by_imaginary = compare(elementwise.imag(x), elementwise.imag(y))
+    x_real, y_real = complex_parts.real(x), complex_parts.real(y)
+    by_imaginary = compare(complex_parts.imag(x), complex_parts.imag(y))
     return choose(eq(x_real, y_real), by_imaginary, compare(x_real, y_real))
 
 
@@ -110,7 +110,7 @@ def isfinite(x: Any, /) -> Any:
     """Whether x is neither infinite nor nan."""
     x = to_array("isfinite", x)
     if is_complex(x):
-        return bitwise_and(is_finite(elementwise.real(x)), is_finite(elementwise.imag(x)))
+        return bitwise_and(is_finite(complex_parts.real(x)), is_finite(complex_parts.imag(x)))
     return is_finite(x) if is_floating(x) else _everywhere(True, x)
 
 
@@ -118,8 +118,8 @@ def isinf(x: Any, /) -> Any:
     """Whether x is infinite."""
     x = to_array("isinf", x)
     if is_complex(x):
-        return bitwise_or(isinf(elementwise.real(x)), isinf(elementwise.imag(x)))
-    return eq(elementwise.abs(x), like(np.inf, x)) if is_floating(x) else _everywhere(False, x)
+        return bitwise_or(isinf(complex_parts.real(x)), isinf(complex_parts.imag(x)))
+    return eq(arithmetic.abs(x), like(np.inf, x)) if is_floating(x) else _everywhere(False, x)
 
 
 def isposinf(x: Any, /, out: None = None) -> Any:
@@ -151,7 +151,7 @@ def iscomplex(x: Any) -> Any:
     x = to_array("iscomplex", x)
     if not is_complex(x):
         return _everywhere(False, x)
-    part = elementwise.imag(x)
+    part = complex_parts.imag(x)
     return ne(part, like(0, part))
 
 
@@ -172,10 +172,10 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     a, b = promote("isclose", a, b)
     if is_integer(a) or is_bool(a):
         a, b = promote_dtypes("isclose", a, b, 1.0)[:2]
-    size = elementwise.abs(b)
+    size = arithmetic.abs(b)
     rtol, atol = (promote_dtypes("isclose", size, t)[1] for t in (rtol, atol))
     margin = add_arrays(atol, mul(rtol, size))
-    near = le(elementwise.abs(elementwise.sub(a, b)), margin)
+    near = le(arithmetic.abs(arithmetic.sub(a, b)), margin)
     both_finite = bitwise_and(isfinite(a), isfinite(b))
     result = bitwise_or(bitwise_and(near, both_finite), eq(a, b))
     if equal_nan:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from funcgrad.base import dtypes
+from funcgrad.base import scalar_types
 from funcgrad.base.methods import slots
 from funcgrad.numpy import (
     _arithmetic,
@@ -92,4 +92,4 @@ slots.update(
     array_namespace=_namespace,
 )
 slots["abs"] = _arithmetic.absolute
-dtypes.slots["asarray"] = _creation.asarray
+scalar_types.slots["asarray"] = _creation.asarray

@@ -20,7 +20,7 @@ from funcgrad.numpy._reductions import (
 from funcgrad.numpy._searching import argmax, argmin
 from funcgrad.numpy._statistics import squared_size, variance_dtypes
 from funcgrad.numpy._ufuncs import sqrt
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic
 from funcgrad.primitives.compare import le, ne
 
 
@@ -110,7 +110,7 @@ def nanmean(
         return mean(a, axis, dtype, None, keepdims, where=where)
     dtype = a.aval.dtype if dtype is None else dtypes.check_user_dtype(dtype, "nanmean")
     number = sum(eq(a, a), axis, dtype, None, keepdims, None, where)
-    return elementwise.div(nansum(a, axis, dtype, None, keepdims, None, where), number)
+    return arithmetic.div(nansum(a, axis, dtype, None, keepdims, None, where), number)
 
 
 def nanvar(
@@ -140,7 +140,7 @@ def nanvar(
     number = sum(there, axis, None, None, keepdims, None, where) - ddof
     too_few = le(number, like(0, number))
     safe = convert(choose(too_few, like(1, number), number), total.aval.dtype)
-    result = elementwise.div(choose(too_few, like(np.nan, total), total), safe)
+    result = arithmetic.div(choose(too_few, like(np.nan, total), total), safe)
     return convert(result, result_dtype)
 
 

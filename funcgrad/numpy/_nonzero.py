@@ -21,7 +21,7 @@ from funcgrad.base.shapes import Shape, concrete_int
 from funcgrad.base.trace import Tracer
 from funcgrad.numpy._logic import truth
 from funcgrad.numpy._promotion import choose, like, to_array
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic
 from funcgrad.primitives.compare import lt
 from funcgrad.primitives.sorting import sort
 
@@ -93,8 +93,8 @@ def unravel(flat: Any, shape: Shape) -> list[Any]:
     result = []
     for i, n in enumerate(shape):
         stride = like(max(math.prod(shape[i + 1 :]), 1), flat)
-        quotient = elementwise.div(flat, stride)
-        result.append(elementwise.rem(quotient, like(max(n, 1), flat)))
+        quotient = arithmetic.div(flat, stride)
+        result.append(arithmetic.rem(quotient, like(max(n, 1), flat)))
     return result
 
 

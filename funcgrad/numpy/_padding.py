@@ -16,7 +16,7 @@ from funcgrad.numpy._reductions import max, mean, min
 from funcgrad.numpy._rounding import round
 from funcgrad.numpy._shaping import flip, part, squeeze
 from funcgrad.numpy._vectorize import apply_along_axis
-from funcgrad.primitives.elementwise import sub
+from funcgrad.primitives.arithmetic import sub
 
 Widths = tuple[tuple[int, int], ...]
 

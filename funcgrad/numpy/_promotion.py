@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import aval_of, shaped
 from funcgrad.base.basis import broadcast_in_dim, convert, select_n
@@ -83,7 +83,7 @@ def constant(value: Any, dtype: Any, weak_type: bool = False) -> ConcreteArray:
         kind is int and 0 <= value < 128 and dtype is not _BOOL
     ):
         return ConcreteArray(np.array(value, dtype), shaped((), dtype, weak_type))
-    wide = np.array(value, dtypes.scalar_dtype(value))
+    wide = np.array(value, promotion.scalar_dtype(value))
     with np.errstate(all="ignore"):
         return ConcreteArray(wide.astype(dtype), shaped((), dtype, weak_type))
 
@@ -108,12 +108,19 @@ Kind = Callable[[Any], Any] | None
 
 def promote_dtypes(name: str, *args: Any, kind: Kind = None) -> list[Any]:
     """The arguments as arrays of their common dtype, moved by `kind` to a dtype of that kind."""
+    if kind is None and isinstance(args[0], Array):
+        dtype = args[0].aval.dtype
+        if all(isinstance(x, Array) and x.aval.dtype is dtype for x in args):
+            return list(args)
     check_arraylike(name, *args)
-    unwrapped = [x.__jax_array__() if hasattr(x, "__jax_array__") else x for x in args]
+    unwrapped = [
+        x if isinstance(x, ARRAY_TYPES) else x.__jax_array__()  # type: ignore[union-attr]
+        for x in args
+    ]
     check_dtypes(name, [x for x in unwrapped if isinstance(x, Array)])
     if len(unwrapped) == 1 and kind is None:
         return [to_array(name, unwrapped[0])]
-    dtype, weak = dtypes.lattice_result_type(*unwrapped)
+    dtype, weak = promotion.lattice_result_type(*unwrapped)
     if kind is not None:
         dtype = dtypes.canonicalize_dtype(kind(dtype))
         weak = weak and dtype is not _BOOL
@@ -125,12 +132,12 @@ def promote_dtypes(name: str, *args: Any, kind: Kind = None) -> list[Any]:
 
 def lift(name: str, arrays: list[Any]) -> list[Any]:
     """Arrays of one rank, or scalars: what the primitives take. New axes of length 1 stand first."""
-    ranks = {len(x.aval.shape) for x in arrays}
-    ranks.discard(0)
+    shapes = [x.aval.shape for x in arrays]
+    ranks = {len(s) for s in shapes if s}
     if len(ranks) < 2:
         return arrays
-    shapes = [x.aval.shape for x in arrays]
-    check_rank_promotion(name, shapes)
+    if config.numpy_rank_promotion != "allow":
+        check_rank_promotion(name, shapes)
     rank = len(common_shape(*shapes, names=f"{name} got shapes"))
     return [x if not x.aval.shape else prepend_axes(x, rank) for x in arrays]
 
@@ -171,8 +178,9 @@ def promote(name: str, *args: Any) -> Sequence[Any]:
             a = x.aval
             if isinstance(y, Array):
                 b = y.aval
-                if a.dtype is b.dtype and (a.shape == b.shape or not a.shape or not b.shape):
-                    return args
+                if a.dtype is b.dtype:
+                    m, n = len(a.shape), len(b.shape)
+                    return args if m == n or not m or not n else lift(name, [x, y])
             elif (type(y) is float and a.dtype in _INEXACT) or (
                 type(y) is int and a.dtype is not _BOOL and not isinstance(a.dtype, dtypes.KeyType)
             ):

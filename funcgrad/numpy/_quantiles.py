@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.basis import convert, reshape, transpose
 from funcgrad.base.shapes import canonical_axes
 from funcgrad.numpy._choosing import clip, where
@@ -23,7 +23,7 @@ from funcgrad.numpy._promotion import (
 )
 from funcgrad.numpy._reductions import any, sum
 from funcgrad.numpy._taking import take_along_axis
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic
 from funcgrad.primitives.sorting import sort, sort_key_val
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
@@ -184,8 +184,8 @@ def _quantile(
 
 def _position_dtype(rows: Any, q: Any) -> Any:
     """A float dtype in which places can be told apart."""
-    wide = dtypes.promote_types(dtypes.to_inexact(q.aval.dtype), np.float32)
-    return dtypes.canonicalize_dtype(dtypes.promote_types(wide, rows.aval.dtype))
+    wide = promotion.promote_types(dtypes.to_inexact(q.aval.dtype), np.float32)
+    return dtypes.canonicalize_dtype(promotion.promote_types(wide, rows.aval.dtype))
 
 
 def _as_rows(a: Any, axes: tuple[int, ...]) -> Any:
@@ -205,10 +205,10 @@ def _between(rows: Any, share: Any, method: str, skip_nan: bool) -> Any:
         number = like(rows.aval.shape[-1], share)
     last = number - 1
     place = flat * last
-    low = elementwise.floor(place)
+    low = arithmetic.floor(place)
     part = place - low
     top = where(last < 0, 0, last)
-    low, high = (clip(p, 0, top) for p in (low, elementwise.ceil(place)))
+    low, high = (clip(p, 0, top) for p in (low, arithmetic.ceil(place)))
     below, above = (_elements(rows, p, share) for p in (low, high))
     part = broadcast(part, below.aval.shape)
     if method == "lower":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.api.vmap import vmap
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.basis import (
     add,
     broadcast_in_dim,
@@ -42,7 +42,7 @@ from funcgrad.numpy._promotion import (
     to_arrays,
 )
 from funcgrad.numpy._ufuncs import log10
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic
 from funcgrad.primitives.compare import ge
 
 _INT32 = np.dtype(np.int32)
@@ -61,12 +61,15 @@ def arange(
 
     The numbers must be known while tracing, since the length depends on them.
     """
+    if type(start) is int and stop is None is step is None is dtype:
+        promotion.scalar_dtype(start)
+        return placed(iota(dtypes.default_int(), (max(start, 0),)), device, out_sharding)
     first = "start" if stop is not None or step is not None else "stop"
     for name, value in ((first, start), ("stop", stop), ("step", step)):
         _check_bound(name, value)
     given = [x for x in (start, stop, step) if x is not None]
     dtype = (
-        dtypes.result_type(*given) if dtype is None else dtypes.check_user_dtype(dtype, "arange")
+        promotion.result_type(*given) if dtype is None else dtypes.check_user_dtype(dtype, "arange")
     )
     numbers = [None if x is None else np.asarray(x)[()] for x in (start, stop, step)]
     begin, end, stride = (0, numbers[0], numbers[2]) if stop is None else numbers
@@ -131,7 +134,7 @@ def linspace(
         raise ValueError(f"linspace: the number of samples, {num}, must be non-negative.")
     start, stop = to_arrays("linspace", start, stop)
     if dtype is None:
-        dtype = dtypes.to_inexact(dtypes.result_type(start, stop))
+        dtype = dtypes.to_inexact(promotion.result_type(start, stop))
     else:
         dtype = dtypes.check_user_dtype(dtype, "linspace")
     work = dtypes.canonicalize_dtype(dtypes.to_inexact(dtype))
@@ -149,13 +152,13 @@ def linspace(
         if endpoint:
             out = concatenate([out, reshape(stop, insert_dim(shape, axis, 1))], axis)
     if dtypes.issubdtype(dtype, np.integer):
-        out = elementwise.floor(out)
+        out = arithmetic.floor(out)
     result = placed(convert(out, dtype), device)
     if not retstep:
         return result
-    gap = elementwise.sub(stop, start)
+    gap = arithmetic.sub(stop, start)
     unknown = intervals == 0
-    step = elementwise.div(gap, like(intervals, gap)) if not unknown else constant(np.nan, work)
+    step = arithmetic.div(gap, like(intervals, gap)) if not unknown else constant(np.nan, work)
     return result, step
 
 
@@ -165,8 +168,8 @@ def _between(start: Any, stop: Any, intervals: int, axis: int) -> Any:
     line = (1,) * axis + (intervals,) + (1,) * (len(shape) - axis - 1)
     real = dtypes.finfo(start.aval.dtype).dtype
     part = iota(real, line, axis)
-    part = convert(elementwise.div(part, like(intervals, part)), start.aval.dtype)
-    rest = elementwise.sub(like(1, part), part)
+    part = convert(arithmetic.div(part, like(intervals, part)), start.aval.dtype)
+    rest = arithmetic.sub(like(1, part), part)
     return add(mul(reshape(start, shape), rest), mul(reshape(stop, shape), part))
 
 
@@ -199,8 +202,8 @@ def geomspace(
     dtype = _spacing_dtype("geomspace", start, stop, dtype)
     work = _computed_in(dtype)
     start, stop = broadcast_together("geomspace", [convert(start, work), convert(stop, work)])
-    sign = elementwise.sign(start)
-    low, high = (log10(elementwise.div(x, sign)) for x in (start, stop))
+    sign = arithmetic.sign(start)
+    low, high = (log10(arithmetic.div(x, sign)) for x in (start, stop))
     size = logspace(low, high, num, endpoint, 10.0, work, 0)
     result = mul(broadcast(sign, size.aval.shape), size)
     axis = canonical_axis(axis, result.ndim)
@@ -210,7 +213,7 @@ def geomspace(
 
 def _spacing_dtype(name: str, start: Any, stop: Any, dtype: Any) -> Any:
     if dtype is None:
-        return dtypes.canonicalize_dtype(dtypes.to_inexact(dtypes.result_type(start, stop)))
+        return dtypes.canonicalize_dtype(dtypes.to_inexact(promotion.result_type(start, stop)))
     return dtypes.check_user_dtype(dtype, name)
 
 

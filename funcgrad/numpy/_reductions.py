@@ -27,7 +27,7 @@ from funcgrad.numpy._promotion import (
     refuse_out,
     to_array,
 )
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic
 from funcgrad.primitives.compare import bitwise_and, bitwise_or, ne
 from funcgrad.primitives.reduction import (
     extreme_of,
@@ -227,7 +227,7 @@ def _extremum(
                 f"zero-size array to reduction operation {name} which has no identity: shape "
                 f"{a.aval.shape}, axis {axis}. Give `initial`."
             )
-    combine = elementwise.max if name == "max" else elementwise.min
+    combine = arithmetic.max if name == "max" else arithmetic.min
     identity = (
         _complex_extreme(a, name) if is_complex(a) else extreme_of(a.aval.dtype, name == "min")
     )
@@ -246,7 +246,7 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
     """The distance from the minimum to the maximum over the given axes."""
     refuse_out("ptp", out)
     a = to_array("ptp", a)
-    return elementwise.sub(max(a, axis, None, keepdims), min(a, axis, None, keepdims))
+    return arithmetic.sub(max(a, axis, None, keepdims), min(a, axis, None, keepdims))
 
 
 # truth
@@ -301,7 +301,7 @@ def mean(
     else:
         result = work = dtypes.check_user_dtype(dtype, "mean")
     total = sum(a, axis, work, None, keepdims, None, where)
-    return convert(elementwise.div(total, count(a, axis, keepdims, where, work)), result)
+    return convert(arithmetic.div(total, count(a, axis, keepdims, where, work)), result)
 
 
 def count(a: Any, axis: Axis, keepdims: bool, where: Any, dtype: Any) -> Any:
@@ -339,7 +339,7 @@ def average(
         weights = _along_axes(a, axis, axes, weights)
     total = sum(weights, axis, None, None, keepdims)
     weighted = sum(basis.mul(a, weights), axis, None, None, keepdims)
-    result = elementwise.div(weighted, total)
+    result = arithmetic.div(weighted, total)
     return (result, broadcast(total, result.aval.shape)) if returned else result
 
 

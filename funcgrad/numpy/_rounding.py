@@ -17,20 +17,20 @@ from funcgrad.numpy._promotion import (
     refuse_out,
     to_array,
 )
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic, complex_parts
 from funcgrad.primitives.compare import lt
 
 
 def floor(x: Any, /) -> Any:
     """The largest integer not above x; integers and booleans stay as they are."""
     x = to_array("floor", x)
-    return elementwise.floor(x) if dtypes.issubdtype(x.aval.dtype, np.inexact) else x
+    return arithmetic.floor(x) if dtypes.issubdtype(x.aval.dtype, np.inexact) else x
 
 
 def ceil(x: Any, /) -> Any:
     """The smallest integer not below x; integers and booleans stay as they are."""
     x = to_array("ceil", x)
-    return elementwise.ceil(x) if dtypes.issubdtype(x.aval.dtype, np.inexact) else x
+    return arithmetic.ceil(x) if dtypes.issubdtype(x.aval.dtype, np.inexact) else x
 
 
 def trunc(x: Any) -> Any:
@@ -38,25 +38,25 @@ def trunc(x: Any) -> Any:
     x = to_array("trunc", x)
     if not dtypes.issubdtype(x.aval.dtype, np.inexact):
         return x
-    return choose(lt(x, like(0, x)), elementwise.ceil(x), elementwise.floor(x))
+    return choose(lt(x, like(0, x)), arithmetic.ceil(x), arithmetic.floor(x))
 
 
 def rint(x: Any, /) -> Any:
     """The nearest integer as a float, halves to the even one; complex x part by part."""
     x = to_array("rint", x)
     if is_complex(x):
-        return elementwise.complex(rint(elementwise.real(x)), rint(elementwise.imag(x)))
+        return complex_parts.complex(rint(complex_parts.real(x)), rint(complex_parts.imag(x)))
     if is_integer(x) or x.aval.dtype == np.bool_:
         return convert(x, dtypes.default_float())
-    return elementwise.round(x, elementwise.RoundingMethod.TO_NEAREST_EVEN)
+    return arithmetic.round(x, arithmetic.RoundingMethod.TO_NEAREST_EVEN)
 
 
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     """The fraction and the whole part of x, both with its sign."""
     refuse_out("modf", out)
     x = inexact1("modf", x)
-    whole = choose(lt(x, like(0, x)), elementwise.ceil(x), elementwise.floor(x))
-    return elementwise.sub(x, whole), whole
+    whole = choose(lt(x, like(0, x)), arithmetic.ceil(x), arithmetic.floor(x))
+    return arithmetic.sub(x, whole), whole
 
 
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
@@ -80,19 +80,19 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     if decimals > np.log10(float(dtypes.finfo(a.aval.dtype).max)):
         return a
     if is_complex(a):
-        parts = (elementwise.real(a), elementwise.imag(a))
-        return elementwise.complex(*(_to_decimals(part, decimals) for part in parts))
+        parts = (complex_parts.real(a), complex_parts.imag(a))
+        return complex_parts.complex(*(_to_decimals(part, decimals) for part in parts))
     return _to_decimals(a, decimals)
 
 
 def _to_decimals(x: Any, decimals: int) -> Any:
-    to_even = elementwise.RoundingMethod.TO_NEAREST_EVEN
+    to_even = arithmetic.RoundingMethod.TO_NEAREST_EVEN
     if decimals == 0:
-        return elementwise.round(x, to_even)
+        return arithmetic.round(x, to_even)
     narrow = x.aval.dtype == np.float16
     wide = convert(x, np.float32, x.aval.weak_type) if narrow else x
     factor = like(10.0**decimals, wide)
-    result = elementwise.div(elementwise.round(mul(wide, factor), to_even), factor)
+    result = arithmetic.div(arithmetic.round(mul(wide, factor), to_even), factor)
     return convert(result, np.float16, x.aval.weak_type) if narrow else result
 
 

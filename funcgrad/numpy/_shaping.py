@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import basis, dtypes
+from funcgrad.base import basis, dtypes, promotion
 from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import broadcast_in_dim, concatenate, convert, slice_array
 from funcgrad.base.errors import ConcretizationTypeError
@@ -29,7 +29,7 @@ from funcgrad.numpy._promotion import (
     to_array,
     to_arrays,
 )
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import complex_parts
 from funcgrad.primitives.cast import bitcast_convert_type
 from funcgrad.primitives.compare import ne
 from funcgrad.primitives.slicing import slice_in_dim
@@ -61,7 +61,7 @@ def iscomplexobj(x: Any) -> bool:
     """Whether the dtype of x is complex, whatever its elements are."""
     if x is None:
         return False
-    dtype = dtypes.dtype_of(x) if not isinstance(x, (list, tuple)) else np.asarray(x).dtype
+    dtype = promotion.dtype_of(x) if not isinstance(x, (list, tuple)) else np.asarray(x).dtype
     return dtypes.issubdtype(dtype, np.complexfloating)
 
 
@@ -380,7 +380,7 @@ def view(x: Any, dtype: Any = None, type: None = None) -> Any:
         pairs = _divided(view(x, dtypes.finfo(dtype).dtype), 2)
         last = pairs.ndim - 1
         first, second = (basis.squeeze(part(pairs, i, i + 1, last), (last,)) for i in (0, 1))
-        return elementwise.complex(first, second)
+        return complex_parts.complex(first, second)
     if bits_in < bits_out:
         return bitcast_convert_type(_divided(x, bits_out // bits_in), dtype)
     result = bitcast_convert_type(x, dtype)

@@ -23,7 +23,7 @@ from funcgrad.numpy._ranges import arange
 from funcgrad.numpy._shaping import flip
 from funcgrad.numpy._sorting import searchsorted
 from funcgrad.numpy._ufuncs import cos, sqrt
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic, exponential
 from funcgrad.primitives.convolution import conv_general_dilated
 from funcgrad.primitives.precision import PrecisionLike
 from funcgrad.primitives.sorting import sort_key_val
@@ -202,11 +202,11 @@ def i0(x: Any) -> Any:
 
 @custom_jvp
 def _i0(x: Any) -> Any:
-    return mul(elementwise.exp(elementwise.abs(x)), bessel_i0e(x))
+    return mul(exponential.exp(arithmetic.abs(x)), bessel_i0e(x))
 
 
 @_i0.defjvp
 def _i0_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
     """The derivative is i1, which is odd and therefore 0 at 0."""
     (x,), (t,) = primals, tangents
-    return _i0(x), mul(t, mul(elementwise.exp(elementwise.abs(x)), bessel_i1e(x)))
+    return _i0(x), mul(t, mul(exponential.exp(arithmetic.abs(x)), bessel_i1e(x)))

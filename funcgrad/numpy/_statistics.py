@@ -30,7 +30,7 @@ from funcgrad.numpy._reductions import (
 from funcgrad.numpy._reductions import mean as mean_of
 from funcgrad.numpy._shaping import transpose
 from funcgrad.numpy._ufuncs import sqrt
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic, complex_parts, exponential
 from funcgrad.primitives.compare import gt
 
 
@@ -78,7 +78,7 @@ def var(
     work = squares.aval.dtype
     total = sum(squares, axis, work, None, keepdims, None, where)
     number = count(a, axis, keepdims, where, work) - like(correction, squares)
-    result = convert(elementwise.div(total, number), result_dtype)
+    result = convert(arithmetic.div(total, number), result_dtype)
     enough = gt(number, like(0, number))
     return choose(enough, result, like(np.nan, result))
 
@@ -86,8 +86,8 @@ def var(
 def squared_size(x: Any) -> Any:
     """|x|^2, real."""
     if is_complex(x):
-        return elementwise.square(real(x)) + elementwise.square(imag(x))
-    return elementwise.square(x)
+        return exponential.square(real(x)) + exponential.square(imag(x))
+    return exponential.square(x)
 
 
 def variance_dtypes(name: str, a: Any, dtype: Any) -> tuple[Any, Any]:
@@ -225,5 +225,5 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     spread = sqrt(real(matrix.diagonal()))
     matrix = matrix / spread[:, None] / spread[None, :]
     if is_complex(matrix):
-        return elementwise.complex(clip(real(matrix), -1, 1), clip(imag(matrix), -1, 1))
+        return complex_parts.complex(clip(real(matrix), -1, 1), clip(imag(matrix), -1, 1))
     return clip(matrix, -1, 1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.basis import broadcast_scalar, convert, iota, reshape
 from funcgrad.base.errors import ConcretizationTypeError
 from funcgrad.base.shapes import broadcast_shapes, canonical_axis, concrete_int
@@ -377,7 +377,7 @@ def ravel_multi_index(
     for index in arrays:
         _check_integer("ravel_multi_index", index)
     if dtype is None:
-        dtype = dtypes.result_type(int, *arrays)
+        dtype = promotion.result_type(int, *arrays)
     else:
         dtype = dtypes.check_user_dtype(dtype, "ravel_multi_index")
     if math.prod(lengths) - 1 > dtypes.iinfo(dtype).max:

@@ -16,7 +16,7 @@ from funcgrad.numpy._promotion import (
     is_complex,
     like,
 )
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic, complex_parts, exponential, trigonometric
 from funcgrad.primitives.compare import lt
 
 # powers and roots
@@ -24,17 +24,17 @@ from funcgrad.primitives.compare import lt
 
 def sqrt(x: Any, /) -> Any:
     """The square root; nan below zero, and for complex x the root with real part >= 0."""
-    return elementwise.sqrt(inexact1("sqrt", x))
+    return exponential.sqrt(inexact1("sqrt", x))
 
 
 def cbrt(x: Any, /) -> Any:
     """The real cube root."""
-    return elementwise.cbrt(inexact1("cbrt", x))
+    return exponential.cbrt(inexact1("cbrt", x))
 
 
 def reciprocal(x: Any, /) -> Any:
     """1 / x."""
-    return elementwise.integer_pow(inexact1("reciprocal", x), -1)
+    return exponential.integer_pow(inexact1("reciprocal", x), -1)
 
 
 # exponentials and logarithms
@@ -42,27 +42,27 @@ def reciprocal(x: Any, /) -> Any:
 
 def exp(x: Any, /) -> Any:
     """e to the x."""
-    return elementwise.exp(inexact1("exp", x))
+    return exponential.exp(inexact1("exp", x))
 
 
 def exp2(x: Any, /) -> Any:
     """2 to the x."""
-    return elementwise.exp2(inexact1("exp2", x))
+    return exponential.exp2(inexact1("exp2", x))
 
 
 def expm1(x: Any, /) -> Any:
     """exp(x) - 1, accurate near 0."""
-    return elementwise.expm1(inexact1("expm1", x))
+    return exponential.expm1(inexact1("expm1", x))
 
 
 def log(x: Any, /) -> Any:
     """The natural logarithm; -inf at 0, nan below it, the principal value for complex x."""
-    return elementwise.log(inexact1("log", x))
+    return exponential.log(inexact1("log", x))
 
 
 def log1p(x: Any, /) -> Any:
     """log(1 + x), accurate near 0."""
-    return elementwise.log1p(inexact1("log1p", x))
+    return exponential.log1p(inexact1("log1p", x))
 
 
 def log2(x: Any, /) -> Any:
@@ -76,11 +76,11 @@ def log10(x: Any, /) -> Any:
 
 
 def _scaled_log(x: Any, scale: float) -> Any:
-    result = elementwise.log(x)
+    result = exponential.log(x)
     if not is_complex(x):
         return mul(result, like(scale, result))
-    parts = (elementwise.real(result), elementwise.imag(result))
-    return elementwise.complex(*(mul(part, like(scale, part)) for part in parts))
+    parts = (complex_parts.real(result), complex_parts.imag(result))
+    return complex_parts.complex(*(mul(part, like(scale, part)) for part in parts))
 
 
 # angles
@@ -88,32 +88,32 @@ def _scaled_log(x: Any, scale: float) -> Any:
 
 def sin(x: Any, /) -> Any:
     """The sine."""
-    return elementwise.sin(inexact1("sin", x))
+    return trigonometric.sin(inexact1("sin", x))
 
 
 def cos(x: Any, /) -> Any:
     """The cosine."""
-    return elementwise.cos(inexact1("cos", x))
+    return trigonometric.cos(inexact1("cos", x))
 
 
 def tan(x: Any, /) -> Any:
     """The tangent."""
-    return elementwise.tan(inexact1("tan", x))
+    return trigonometric.tan(inexact1("tan", x))
 
 
 def arcsin(x: Any, /) -> Any:
     """The inverse sine, in [-pi/2, pi/2]."""
-    return elementwise.asin(inexact1("arcsin", x))
+    return trigonometric.asin(inexact1("arcsin", x))
 
 
 def arccos(x: Any, /) -> Any:
     """The inverse cosine, in [0, pi]."""
-    return elementwise.acos(inexact1("arccos", x))
+    return trigonometric.acos(inexact1("arccos", x))
 
 
 def arctan(x: Any, /) -> Any:
     """The inverse tangent, in [-pi/2, pi/2]."""
-    return elementwise.atan(inexact1("arctan", x))
+    return trigonometric.atan(inexact1("arctan", x))
 
 
 def deg2rad(x: Any, /) -> Any:
@@ -134,7 +134,7 @@ def sinc(x: Any, /) -> Any:
     zero = eq(x, like(0, x))
     angle = mul(x, like(np.pi, x))
     safe = choose(zero, like(1, x), angle)
-    return choose(zero, _sinc_at_zero(0, angle), elementwise.div(elementwise.sin(safe), safe))
+    return choose(zero, _sinc_at_zero(0, angle), arithmetic.div(trigonometric.sin(safe), safe))
 
 
 def _sinc_at_zero(order: int, x: Any) -> Any:
@@ -157,36 +157,36 @@ def _sinc_at_zero(order: int, x: Any) -> Any:
 
 def sinh(x: Any, /) -> Any:
     """The hyperbolic sine."""
-    return elementwise.sinh(inexact1("sinh", x))
+    return trigonometric.sinh(inexact1("sinh", x))
 
 
 def cosh(x: Any, /) -> Any:
     """The hyperbolic cosine."""
-    return elementwise.cosh(inexact1("cosh", x))
+    return trigonometric.cosh(inexact1("cosh", x))
 
 
 def tanh(x: Any, /) -> Any:
     """The hyperbolic tangent."""
-    return elementwise.tanh(inexact1("tanh", x))
+    return trigonometric.tanh(inexact1("tanh", x))
 
 
 def arcsinh(x: Any, /) -> Any:
     """The inverse hyperbolic sine."""
-    return elementwise.asinh(inexact1("arcsinh", x))
+    return trigonometric.asinh(inexact1("arcsinh", x))
 
 
 def arccosh(x: Any, /) -> Any:
     """The inverse hyperbolic cosine: the one >= 0, or with real part >= 0."""
-    result = elementwise.acosh(inexact1("arccosh", x))
+    result = trigonometric.acosh(inexact1("arccosh", x))
     if not is_complex(result):
         return result
-    real = elementwise.real(result)
+    real = complex_parts.real(result)
     return choose(lt(real, like(0, real)), neg(result), result)
 
 
 def arctanh(x: Any, /) -> Any:
     """The inverse hyperbolic tangent."""
-    return elementwise.atanh(inexact1("arctanh", x))
+    return trigonometric.atanh(inexact1("arctanh", x))
 
 
 # aliases

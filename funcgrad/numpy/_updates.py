@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.base import basis, dtypes
+from funcgrad.base import basis, promotion
 from funcgrad.base.basis import convert
 from funcgrad.base.errors import TypePromotionError
 from funcgrad.base.shapes import broadcast_shapes
@@ -182,7 +182,7 @@ def _together(name: str, x: Any, values: Any) -> tuple[Any, Any]:
     if not fits:
         warnings.warn(
             f"at[].{name}: scatter inputs have incompatible types: values of dtype "
-            f"{dtypes.dtype_of(values)} cannot be cast safely to {dtype}. Cast them with astype.",
+            f"{promotion.dtype_of(values)} cannot be cast safely to {dtype}. Cast them with astype.",
             FutureWarning,
             stacklevel=4,
         )

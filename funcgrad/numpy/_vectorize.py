@@ -197,8 +197,9 @@ def apply_along_axis(
     def function(x: Any) -> Any:
         return func1d(x, *args, **kwargs)
 
-    for _ in range(arr.ndim - axis - 1):
-        function = vmap(function, in_axes=1, out_axes=-1)
+    # The outermost map is over the last axis, so that results end up in the order of the axes.
+    for later in range(1, arr.ndim - axis):
+        function = vmap(function, in_axes=later, out_axes=-1)
     for _ in range(axis):
         function = vmap(function)
     return function(arr)

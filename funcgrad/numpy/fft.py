@@ -18,7 +18,7 @@ from funcgrad.numpy._editing import roll
 from funcgrad.numpy._promotion import like, to_array
 from funcgrad.numpy._ranges import arange
 from funcgrad.numpy._shaping import moveaxis, part
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic
 from funcgrad.primitives.fft import FftType
 from funcgrad.primitives.fft import fft as transform
 
@@ -192,7 +192,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     n = _length("fftfreq", n, d)
     dtype = _frequency_dtype("fftfreq", dtype)
     k = arange(n, dtype=dtype)
-    k = elementwise.rem(k + n // 2, like(n, k)) - n // 2
+    k = arithmetic.rem(k + n // 2, like(n, k)) - n // 2
     return placed(k / convert(to_array("fftfreq", d * n), dtype), device)
 
 

@@ -14,9 +14,9 @@ from funcgrad.optim._optimizer import (
     cast,
     check_number,
     descend,
-    first_count,
     keep,
-    next_count,
+    no_steps,
+    one_more,
     where_given,
     zeros_like,
 )
@@ -25,7 +25,7 @@ from funcgrad.optim._optimizer import (
 class AdamState(NamedTuple):
     """The number of steps taken, int32 [], and moments of the gradients, like the parameters."""
 
-    count: Array
+    steps: Array
     mu: Params
     nu: Params
 
@@ -83,7 +83,7 @@ def adam(
 
     def update(grads: Params, state: AdamState, params: Params = None) -> tuple[Params, AdamState]:
         direction, kept = direct(grads, state)
-        return descend(rate(state.count), direction), kept
+        return descend(rate(state.steps), direction), kept
 
     return Optimizer(init, update)
 
@@ -142,12 +142,12 @@ def adamw(
             )
         chosen = mask(params) if callable(mask) else True if mask is None else mask
         decays = tree.broadcast(chosen, params)
-        decay = strength(state.count)
+        decay = strength(state.steps)
         direction, kept = direct(grads, state)
         direction = where_given(
             lambda d, p, on: d + cast(decay, d) * p if on else d, direction, params, decays
         )
-        return descend(rate(state.count), direction), kept
+        return descend(rate(state.steps), direction), kept
 
     return Optimizer(init, update)
 
@@ -163,22 +163,22 @@ def moments(
 
     def init(params: Params) -> AdamState:
         return AdamState(
-            first_count(), zeros_like(params, mu_dtype), zeros_like(tree.map(jnp.real, params))
+            no_steps(), zeros_like(params, mu_dtype), zeros_like(tree.map(jnp.real, params))
         )
 
     def direct(grads: Params, state: AdamState) -> tuple[Params, AdamState]:
-        count = next_count(state.count)
+        steps = one_more(state.steps)
         mu = average(b1, grads, state.mu)
         nu = average(b2, where_given(square, grads), state.nu)
-        mean = unbiased(b1, mu, count)
+        mean = unbiased(b1, mu, steps)
         if nesterov:
-            mean = average(b1, unbiased(b1, grads, count), unbiased(b1, mu, next_count(count)))
+            mean = average(b1, unbiased(b1, grads, steps), unbiased(b1, mu, one_more(steps)))
         direction = where_given(
             lambda m, v: m / (jnp.sqrt(v + cast(eps_root, v)) + cast(eps, v)),
             mean,
-            unbiased(b2, nu, count),
+            unbiased(b2, nu, steps),
         )
-        return direction, AdamState(count, keep(mu, state.mu), keep(nu, state.nu))
+        return direction, AdamState(steps, keep(mu, state.mu), keep(nu, state.nu))
 
     return init, direct
 
@@ -192,7 +192,7 @@ def average(decay: Number, new: Params, old: Params) -> Params:
     return where_given(lambda n, o: cast(1 - decay, n) * n + cast(decay, o) * o, new, old)
 
 
-def unbiased(decay: Number, averages: Params, count: Array) -> Params:
-    """Moving averages over `count` steps from zero, divided by the weight of all but that zero."""
-    weight = 1 - decay**count
+def unbiased(decay: Number, averages: Params, steps: Array) -> Params:
+    """Moving averages over so many steps from zero, divided by the weight of all but that zero."""
+    weight = 1 - decay**steps
     return where_given(lambda a: a / cast(weight, a), averages)

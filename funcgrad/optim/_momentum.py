@@ -12,9 +12,9 @@ from funcgrad.optim._optimizer import (
     cast,
     check_number,
     descend,
-    first_count,
     keep,
-    next_count,
+    no_steps,
+    one_more,
     where_given,
     zeros_like,
 )
@@ -23,7 +23,7 @@ from funcgrad.optim._optimizer import (
 class MomentumState(NamedTuple):
     """The number of steps taken, int32 [], and the velocity, like the parameters."""
 
-    count: Array
+    steps: Array
     velocity: Params
 
 
@@ -71,7 +71,7 @@ def momentum(
     check_number("decay", decay, 0, 1)
 
     def init(params: Params) -> MomentumState:
-        return MomentumState(first_count(), zeros_like(params, accumulator_dtype))
+        return MomentumState(no_steps(), zeros_like(params, accumulator_dtype))
 
     def pushed(grads: Params, velocity: Params) -> Params:
         return where_given(lambda g, v: g + cast(decay, v) * v, grads, velocity)
@@ -81,7 +81,7 @@ def momentum(
     ) -> tuple[Params, MomentumState]:
         velocity = pushed(grads, state.velocity)
         direction = pushed(grads, velocity) if nesterov else velocity
-        kept = MomentumState(next_count(state.count), keep(velocity, state.velocity))
-        return descend(rate(state.count), direction), kept
+        kept = MomentumState(one_more(state.steps), keep(velocity, state.velocity))
+        return descend(rate(state.steps), direction), kept
 
     return Optimizer(init, update)

@@ -105,13 +105,13 @@ def zeros_like(params: Params, dtype: Any = None) -> Params:
     return tree.map(lambda p: jnp.zeros_like(p, dtype=dtype), params)
 
 
-def first_count() -> Array:
+def no_steps() -> Array:
     return jnp.zeros((), jnp.int32)
 
 
-def next_count(count: Array) -> Array:
+def one_more(steps: Array) -> Array:
     """One step more; the largest int32 stays as it is."""
-    return jnp.minimum(count, np.iinfo(np.int32).max - 1) + 1
+    return jnp.minimum(steps, np.iinfo(np.int32).max - 1) + 1
 
 
 # hyperparameters
@@ -120,7 +120,7 @@ def next_count(count: Array) -> Array:
 def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> None:
     """Refuse what is not one number, and a Python number outside [low, high)."""
     wanted = isinstance(value, (int, float, np.number, np.ndarray, Array))
-    if not wanted or isinstance(value, bool) or np.ndim(value) != 0:
+    if not wanted or isinstance(value, bool) or jnp.ndim(value) != 0:
         raise TypeError(f"{name} must be one number, got {value!r:.80} of type {type(value)}")
     if isinstance(value, (int, float)) and not low <= value < high:
         raise ValueError(f"{name} must lie in [{low:g}, {high:g}), got {value}")
@@ -131,4 +131,4 @@ def as_schedule(name: str, rate: Rate) -> Schedule:
     if callable(rate):
         return rate
     check_number(name, rate)
-    return lambda count: rate
+    return lambda steps: rate

@@ -11,15 +11,15 @@ from funcgrad.optim._optimizer import (
     Rate,
     as_schedule,
     descend,
-    first_count,
-    next_count,
+    no_steps,
+    one_more,
 )
 
 
 class SgdState(NamedTuple):
     """The number of steps taken, int32 []."""
 
-    count: Array
+    steps: Array
 
 
 def sgd(
@@ -57,9 +57,9 @@ def sgd(
     rate = as_schedule("learning_rate", learning_rate)
 
     def init(params: Params) -> SgdState:
-        return SgdState(first_count())
+        return SgdState(no_steps())
 
     def update(grads: Params, state: SgdState, params: Params = None) -> tuple[Params, SgdState]:
-        return descend(rate(state.count), grads), SgdState(next_count(state.count))
+        return descend(rate(state.steps), grads), SgdState(one_more(state.steps))
 
     return Optimizer(init, update)

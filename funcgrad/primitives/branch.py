@@ -97,7 +97,7 @@ def _with_cts(
 
 
 def cond_batch(axis: BatchAxis, values: Sequence, axes: Sequence, branches: Programs) -> tuple:
-    operands = fronted(axis, values[1:], axes[1:])
+    operands = fronted(values[1:], axes[1:])
     batched = tuple(a is not None for a in axes[1:])
     if axes[0] is None:
         out_batched = joined([batch_program(b, axis, batched)[1] for b in branches])

@@ -50,7 +50,7 @@ def program_call(primitive: Primitive) -> None:
     ) -> tuple:
         batched = tuple(a is not None for a in axes)
         program, out_batched = batch_program(jaxpr, axis, batched)
-        outs = primitive.bind(*fronted(axis, values, axes), jaxpr=program, **params)
+        outs = primitive.bind(*fronted(values, axes), jaxpr=program, **params)
         return outs, [0 if b else None for b in out_batched]
 
     evaluate_rules[primitive] = evaluate

@@ -27,7 +27,7 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.shapes import insert_dim, remove_axes
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
-from funcgrad.primitives.elementwise import div
+from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.reduction import reduce_max, reduce_min
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.batching import BatchAxis, to_front

@@ -17,6 +17,9 @@ from funcgrad.base.trace import Primitive, Tracer
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
 from funcgrad.compiler.passes.inline import inline
 from funcgrad.ir.jaxpr import ClosedJaxpr, DebugInfo
+from funcgrad.primitives.arithmetic import max as maximum
+from funcgrad.primitives.arithmetic import max_p, min_p
+from funcgrad.primitives.arithmetic import min as minimum
 from funcgrad.primitives.compare import (
     and_p,
     bitwise_and,
@@ -25,9 +28,6 @@ from funcgrad.primitives.compare import (
     or_p,
     xor_p,
 )
-from funcgrad.primitives.elementwise import max as maximum
-from funcgrad.primitives.elementwise import max_p, min_p
-from funcgrad.primitives.elementwise import min as minimum
 from funcgrad.transforms.batching import BatchAxis, to_front, vmap_flat
 from funcgrad.transforms.staging import stage_closed
 

@@ -196,6 +196,11 @@ def select_batch(axis: Any, values: Sequence, axes: Sequence) -> Any:
     return (select_n(*moved),), (0,)
 
 
+def select_members(which: Any, *cases: Any) -> Any:
+    """For each member along axis 0 of the cases, the one that its entry of `which` names."""
+    return select_n(broadcast_in_dim(which, aval_of(cases[0]).shape, (0,)), *cases)
+
+
 evaluate_rules[select_n_p] = single(select_evaluate)
 abstract_rules[select_n_p] = pure(select_abstract)
 forward.rules[select_n_p] = select_forward

@@ -24,9 +24,10 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.shapes import canonical_axis
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
-from funcgrad.primitives.elementwise import exp, sub
-from funcgrad.primitives.elementwise import max as maximum
-from funcgrad.primitives.elementwise import min as minimum
+from funcgrad.primitives.arithmetic import max as maximum
+from funcgrad.primitives.arithmetic import min as minimum
+from funcgrad.primitives.arithmetic import sub
+from funcgrad.primitives.exponential import exp
 from funcgrad.primitives.nary import INEXACT, NUMBER, Accepted, check_dtype
 from funcgrad.primitives.structural import rev
 from funcgrad.transforms import backward, batching, forward

@@ -363,7 +363,7 @@ def custom_lin_batch(
     out_avals: tuple[ShapedArray, ...],
     symbolic_zeros: bool,
 ) -> tuple:
-    res = batching.fronted(axis, values[:num_res], axes[:num_res])
+    res = batching.fronted(values[:num_res], axes[:num_res])
     res_axes = [None if a is None else 0 for a in axes[:num_res]]
     tangents = [to_front(axis, v, a) for v, a in zip(values[num_res:], axes[num_res:], strict=True)]
     batched_avals = tuple(a.update(shape=(axis.size, *a.shape)) for a in out_avals)

@@ -12,7 +12,7 @@ from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import broadcast_in_dim, convert, mul, scalar_like
 from funcgrad.base.shapes import canonical_shape
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
-from funcgrad.primitives.elementwise import conj, is_complex
+from funcgrad.primitives.complex_parts import conj, is_complex
 from funcgrad.primitives.nary import real_dtype
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import Linear

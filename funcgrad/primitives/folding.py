@@ -27,6 +27,7 @@ from funcgrad.base.trace import (
 )
 from funcgrad.base.tree import tree_flatten, tree_unflatten
 from funcgrad.ir.jaxpr import ClosedJaxpr
+from funcgrad.primitives.arithmetic import max_p, min_p
 from funcgrad.primitives.combiner import (
     MONOIDS,
     check_operands,
@@ -35,7 +36,6 @@ from funcgrad.primitives.combiner import (
     is_identity,
 )
 from funcgrad.primitives.compare import and_p, or_p, xor_p
-from funcgrad.primitives.elementwise import max_p, min_p
 from funcgrad.primitives.reduction import (
     reduce_and,
     reduce_max,

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad.base.backend import scipy
 from funcgrad.base.basis import add, mul, scalar_like
 from funcgrad.base.trace import Primitive
-from funcgrad.primitives.elementwise import sub
+from funcgrad.primitives.arithmetic import sub
 from funcgrad.primitives.nary import COMPLEX, FLOAT, elementwise
 from funcgrad.primitives.special import digamma, in_float64, is_pole, no_derivative
 from funcgrad.transforms import forward

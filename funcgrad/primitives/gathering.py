@@ -225,7 +225,7 @@ def gather_batch(
     indices_are_sorted: bool,
     **params: Any,
 ) -> Any:
-    x, indices = batching.fronted(axis, values, axes)
+    x, indices = batching.fronted(values, axes)
     of_x, of_indices = axes[0] is not None, axes[1] is not None
     offset, collapsed, indexed, batched, index_batched = dimension_numbers
     offset = shifted(offset)

@@ -7,7 +7,8 @@ import numpy as np
 from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import add, convert, mul, scalar_like
 from funcgrad.base.trace import Primitive
-from funcgrad.primitives.elementwise import max, sqrt, sub
+from funcgrad.primitives.arithmetic import max, sub
+from funcgrad.primitives.exponential import sqrt
 from funcgrad.primitives.nary import FLOAT, INTEGER, elementwise
 from funcgrad.primitives.special import in_float64
 from funcgrad.transforms import forward
@@ -39,7 +40,8 @@ forward.elementwise(
 
 
 def sph_legendre_evaluate(special: Any, xp: Any, theta: Any, n: Any, m: Any) -> Any:
-    return special.sph_legendre_p(n.astype(np.int64), m.astype(np.int64), theta)
+    out = special.sph_legendre_p(n.astype(np.int64), m.astype(np.int64), theta)
+    return out.reshape(np.broadcast_shapes(theta.shape, n.shape, m.shape))
 
 
 def sph_legendre_slope(t: Any, out: Any, theta: Any, n: Any, m: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad.base.basis import add, mul, neg, scalar_like
 from funcgrad.base.trace import Primitive
-from funcgrad.primitives.elementwise import div
+from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.incomplete import broadcast_all
 from funcgrad.primitives.nary import FLOAT, elementwise
 from funcgrad.primitives.special import in_float64, no_derivative

@@ -25,8 +25,9 @@ from funcgrad.base.basis import (
     select_n,
 )
 from funcgrad.base.trace import Primitive
+from funcgrad.primitives.arithmetic import div, sub
 from funcgrad.primitives.compare import bitwise_and
-from funcgrad.primitives.elementwise import div, exp, log, log1p, sub
+from funcgrad.primitives.exponential import exp, log, log1p
 from funcgrad.primitives.nary import FLOAT, elementwise
 from funcgrad.primitives.special import digamma, in_float64, lgamma, polygamma
 from funcgrad.transforms import forward

@@ -18,7 +18,7 @@ from funcgrad.base.basis import add_p, mul_p
 from funcgrad.base.shapes import Shape, canonical_shape, remove_axes
 from funcgrad.base.trace import NO_EFFECTS, Primitive
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
-from funcgrad.primitives.elementwise import max_p, min_p, sub_p
+from funcgrad.primitives.arithmetic import max_p, min_p, sub_p
 from funcgrad.transforms.staging import stage_closed
 
 gather_p = Primitive("gather")

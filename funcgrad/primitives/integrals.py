@@ -8,11 +8,13 @@ import numpy as np
 
 from funcgrad.base.basis import add, full_like, mul, neg, scalar_like, select_n
 from funcgrad.base.trace import Primitive
+from funcgrad.primitives.arithmetic import div, sub
 from funcgrad.primitives.compare import lt
-from funcgrad.primitives.elementwise import cos, div, exp, log, sin, square, sub
+from funcgrad.primitives.exponential import exp, log, square
 from funcgrad.primitives.incomplete import broadcast_all
 from funcgrad.primitives.nary import FLOAT, elementwise
 from funcgrad.primitives.special import in_float64, no_derivative
+from funcgrad.primitives.trigonometric import cos, sin
 from funcgrad.transforms import forward
 
 expi_p = Primitive("expi")

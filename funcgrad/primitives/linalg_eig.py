@@ -15,7 +15,8 @@ import numpy as np
 from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import convert, eq, iota, mul, reduce_sum
-from funcgrad.primitives.elementwise import abs, complex, conj, div, imag, is_complex, real, sub
+from funcgrad.primitives.arithmetic import abs, div, sub
+from funcgrad.primitives.complex_parts import complex, conj, imag, is_complex, real
 from funcgrad.primitives.linalg_lu import solve
 from funcgrad.primitives.linalg_matrix import (
     adjoint,

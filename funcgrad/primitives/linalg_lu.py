@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import add, concatenate
-from funcgrad.primitives.elementwise import sub
+from funcgrad.primitives.arithmetic import sub
 from funcgrad.primitives.linalg_matrix import (
     INDEX_DTYPES,
     lapack,

@@ -33,9 +33,10 @@ from funcgrad.base.trace import (
     evaluate_rules,
     pure,
 )
+from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.compare import ge
+from funcgrad.primitives.complex_parts import conj, is_complex
 from funcgrad.primitives.contraction import batch_matmul
-from funcgrad.primitives.elementwise import conj, div, is_complex
 from funcgrad.primitives.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,

@@ -10,8 +10,9 @@ from funcgrad.base import dtypes
 from funcgrad.base.array import as_array
 from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import add, concatenate, convert, mul, reduce_sum, scalar_like
+from funcgrad.primitives.arithmetic import abs, div, sub
 from funcgrad.primitives.compare import lt
-from funcgrad.primitives.elementwise import abs, div, sqrt, square, sub
+from funcgrad.primitives.exponential import sqrt, square
 from funcgrad.primitives.linalg_cholesky import cholesky_p
 from funcgrad.primitives.linalg_matrix import (
     adjoint,

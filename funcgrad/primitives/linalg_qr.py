@@ -7,7 +7,8 @@ import numpy as np
 
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import add, broadcast_to_shape, concatenate, convert, mul, reshape
-from funcgrad.primitives.elementwise import conj, is_complex, real, sub
+from funcgrad.primitives.arithmetic import sub
+from funcgrad.primitives.complex_parts import conj, is_complex, real
 from funcgrad.primitives.linalg_lu import lu, lu_solve
 from funcgrad.primitives.linalg_matrix import (
     adjoint,

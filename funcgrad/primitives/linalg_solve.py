@@ -15,7 +15,7 @@ from funcgrad.base.basis import (
     reshape,
     scalar_like,
 )
-from funcgrad.primitives.elementwise import conj, is_complex
+from funcgrad.primitives.complex_parts import conj, is_complex
 from funcgrad.primitives.linalg_matrix import (
     LAPACK_DTYPES,
     blas,

@@ -6,7 +6,8 @@ from typing import Any
 
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import add, concatenate, convert, mul, neg, scalar_like
-from funcgrad.primitives.elementwise import is_complex, real, sub
+from funcgrad.primitives.arithmetic import sub
+from funcgrad.primitives.complex_parts import is_complex, real
 from funcgrad.primitives.linalg_matrix import (
     adjoint,
     check_choice,

@@ -112,7 +112,7 @@ def linear_solve_batch(
         mask = tuple(a is not None for _, a in group) + (True,) * len(b)
         batched[name] = None if program is None else batch_program(program, axis, mask, True)[0]
     flat = [pair for group in consts for pair in group]
-    moved = fronted(axis, [v for v, _ in flat], [a for _, a in flat])
+    moved = fronted([v for v, _ in flat], [a for _, a in flat])
     outs = linear_solve_p.bind(
         *moved,
         *(to_front(axis, v, a) for v, a in b),

@@ -16,9 +16,9 @@ from funcgrad.base.shapes import insert_dim
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr
+from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.call import masked
 from funcgrad.primitives.collective import psum_p
-from funcgrad.primitives.elementwise import div
 from funcgrad.transforms import backward, batching, forward, partial
 from funcgrad.transforms.backward import backward_program, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted
@@ -180,7 +180,7 @@ def pmap_batch(
         return tuple(a + 1 if b and a is not None else a for a, b in zip(mapped, mask, strict=True))
 
     outs = pmap_p.bind(
-        *fronted(axis, values, axes),
+        *fronted(values, axes),
         jaxpr=program,
         in_axes=shift(batched, in_axes),
         out_axes=shift(out_batched, out_axes),

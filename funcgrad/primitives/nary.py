@@ -13,10 +13,10 @@ from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules,
 from funcgrad.transforms import batching
 
 # Names of the kinds of dtype that an operand may have, as the error message prints them.
-BOOL = (np.bool_,)
 INTEGER = (np.integer,)
 BITS = (np.bool_, np.integer)
 FLOAT = (np.floating,)
+REAL = (np.integer, np.floating)
 COMPLEX = (np.complexfloating,)
 INEXACT = (np.floating, np.complexfloating)
 NUMBER = (np.number,)
@@ -105,6 +105,11 @@ def elementwise(
     evaluate_rules[primitive] = single(evaluate)
     abstract_rules[primitive] = nary_abstract(primitive, accepted, result)
     batching.elementwise(primitive)
+
+
+def ufunc(name: str) -> Rule:
+    """For `elementwise`: evaluation by the array library's function of that name."""
+    return lambda xp, *buffers: getattr(xp, name)(*buffers)
 
 
 def always(dtype: Any) -> Callable[[Any], Any]:

@@ -7,7 +7,8 @@ import numpy as np
 from funcgrad.base.backend import scipy
 from funcgrad.base.basis import add, mul, scalar_like
 from funcgrad.base.trace import Primitive
-from funcgrad.primitives.elementwise import div, exp, square, sub
+from funcgrad.primitives.arithmetic import div, sub
+from funcgrad.primitives.exponential import exp, square
 from funcgrad.primitives.nary import COMPLEX, FLOAT, elementwise
 from funcgrad.primitives.special import erf, in_float64
 from funcgrad.transforms import forward

@@ -13,7 +13,8 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import eq, full_like, mul, scalar_like, select_n
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
-from funcgrad.primitives.elementwise import div, exp
+from funcgrad.primitives.arithmetic import div
+from funcgrad.primitives.exponential import exp
 from funcgrad.primitives.incomplete import random_gamma_grad
 from funcgrad.primitives.key_reuse import consume
 from funcgrad.primitives.keys import check_keys, draw_bits, split_words, to_words

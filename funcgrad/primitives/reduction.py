@@ -22,7 +22,7 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.shapes import canonical_axes, remove_axes
 from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure, single
-from funcgrad.primitives.elementwise import div
+from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.nary import ANY, BITS, NUMBER, Accepted, check_dtype
 from funcgrad.primitives.structural import inverse_permutation
 from funcgrad.transforms import backward, batching, forward

@@ -24,8 +24,8 @@ from funcgrad.base.basis import (
     select_n,
 )
 from funcgrad.base.trace import Primitive
+from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.compare import bitwise_or, ne
-from funcgrad.primitives.elementwise import div
 from funcgrad.primitives.indexing import (
     COMBINE,
     GatherDimensionNumbers,

@@ -258,7 +258,7 @@ def scatter_batch(primitive: Primitive) -> Callable:
     ) -> Any:
         x = batching.to_front(axis, values[0], axes[0])
         updates = batching.to_front(axis, values[2], axes[2])
-        (indices,) = batching.fronted(axis, [values[1]], [axes[1]])
+        (indices,) = batching.fronted([values[1]], [axes[1]])
         window, inserted, indexed, batched, index_batched = map(shifted, dimension_numbers)
         if axes[1] is None:
             # The same places for all members: the batch axis is one more axis of each window.

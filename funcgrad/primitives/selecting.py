@@ -21,9 +21,9 @@ from funcgrad.base.trace import (
     pure,
     single,
 )
+from funcgrad.primitives.arithmetic import max_p, min_p
 from funcgrad.primitives.combiner import identity_of
 from funcgrad.primitives.compare import ge_p, le_p
-from funcgrad.primitives.elementwise import max_p, min_p
 from funcgrad.primitives.sliding import (
     Window,
     base_buffer,

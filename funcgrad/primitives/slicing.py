@@ -24,8 +24,8 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.shapes import Shape, canonical_axis, canonical_shape, check_lengths, concrete_int
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
+from funcgrad.primitives.arithmetic import rem
 from funcgrad.primitives.compare import lt
-from funcgrad.primitives.elementwise import rem
 from funcgrad.primitives.gathering import gather_batch
 from funcgrad.primitives.indexing import (
     GatherDimensionNumbers,

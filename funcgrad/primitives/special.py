@@ -12,8 +12,9 @@ from funcgrad.base.backend import scipy
 from funcgrad.base.basis import add, full_like, mul, neg, scalar_like, select_n
 from funcgrad.base.dtypes import finfo
 from funcgrad.base.trace import Primitive, Rule
+from funcgrad.primitives.arithmetic import abs, div, sign, sub
 from funcgrad.primitives.compare import gt
-from funcgrad.primitives.elementwise import abs, div, exp, sign, square, sub
+from funcgrad.primitives.exponential import exp, square
 from funcgrad.primitives.nary import FLOAT, elementwise
 from funcgrad.transforms import forward
 

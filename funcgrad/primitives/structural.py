@@ -87,7 +87,8 @@ def broadcast_evaluate(
     spread = [1] * len(shape)
     for i, d in enumerate(broadcast_dimensions):
         spread[d] = x.shape[i]
-    return xp.broadcast_to(x.reshape(spread), shape)
+    spread_out = x.reshape(spread)
+    return spread_out if spread_out.shape == shape else xp.broadcast_to(spread_out, shape)
 
 
 def broadcast_backward(ct: Any, x: Linear, shape: Any, broadcast_dimensions: Any) -> Any:

@@ -30,6 +30,7 @@ from funcgrad.base.trace import (
 )
 from funcgrad.base.tree import tree_flatten, tree_unflatten
 from funcgrad.ir.jaxpr import ClosedJaxpr
+from funcgrad.primitives.arithmetic import max_p, min_p
 from funcgrad.primitives.combiner import (
     MONOIDS,
     check_operands,
@@ -39,7 +40,6 @@ from funcgrad.primitives.combiner import (
     is_identity,
 )
 from funcgrad.primitives.compare import bitwise_and, bitwise_or, ge_p, le_p
-from funcgrad.primitives.elementwise import max_p, min_p
 from funcgrad.primitives.nary import ANY, NUMBER, Accepted, check_dtype
 from funcgrad.primitives.selecting import select_and_gather_add
 from funcgrad.primitives.sliding import (

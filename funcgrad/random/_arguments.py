@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.api.jit import jit
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import aval_of
 from funcgrad.base.backend import Device
@@ -58,8 +58,8 @@ def common_shape(name: str, shape: Any, **params: Any) -> Shape:
 def check_safe_to_cast(name: str, dtype: Any, **params: Any) -> None:
     """Raise TypePromotionError where a parameter is of a wider dtype than the result."""
     for param, value in params.items():
-        given = dtypes.dtype_of(value)
-        if given != dtype and dtypes.result_type(value, dtype) != dtype:
+        given = promotion.dtype_of(value)
+        if given != dtype and promotion.result_type(value, dtype) != dtype:
             raise TypePromotionError(
                 f"{name}: the parameter {param} of dtype {given} does not fit the dtype {dtype} of "
                 "the result. Cast it with astype, or ask for a wider dtype."

@@ -6,7 +6,7 @@ import numpy as np
 
 from funcgrad import lax
 from funcgrad import numpy as jnp
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.basis import convert, full_like, scalar_like
 from funcgrad.base.shapes import Shape, canonical_shape
 from funcgrad.primitives.keys import random_clone
@@ -292,7 +292,7 @@ def multinomial(
     """
     typed = checked_key("multinomial", key).typed
     n, p = jnp.asarray(n), jnp.asarray(p)
-    common = dtypes.result_type(n, p)
+    common = promotion.result_type(n, p)
     if not dtypes.issubdtype(common, np.inexact):
         common = dtypes.to_inexact(common)
     shape = p.shape if shape is None else canonical_shape(shape)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import numpy as jnp
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.basis import convert
 from funcgrad.base.shapes import Shape, broadcast_shapes, canonical_shape, concrete_int
 from funcgrad.random._arguments import float_dtype, placed, sampler
@@ -47,7 +47,7 @@ def multivariate_normal(
             f"multivariate_normal: method must be 'cholesky', 'svd' or 'eigh', got {method!r}"
         )
     mean, cov = jnp.asarray(mean), jnp.asarray(cov)
-    common = dtypes.result_type(mean, cov)
+    common = promotion.result_type(mean, cov)
     if not dtypes.issubdtype(common, np.inexact):
         common = dtypes.to_inexact(common)
     wanted = float_dtype("multivariate_normal", common if dtype is None else dtype)

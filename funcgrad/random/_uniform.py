@@ -6,7 +6,7 @@ import numpy as np
 
 from funcgrad import lax
 from funcgrad import numpy as jnp
-from funcgrad.base import dtypes
+from funcgrad.base import dtypes, promotion
 from funcgrad.base.basis import convert, full_like, scalar_like, select_n
 from funcgrad.base.shapes import Shape, canonical_shape
 from funcgrad.primitives.keys import random_bits
@@ -183,7 +183,7 @@ def bernoulli(
     if mode not in ("high", "low"):
         raise ValueError(f"bernoulli: mode must be 'high' or 'low', got {mode!r}")
     typed = checked_key("bernoulli", key).typed
-    dtype = dtypes.dtype_of(p)
+    dtype = promotion.dtype_of(p)
     if not dtypes.issubdtype(dtype, np.floating):
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}")
     shape = common_shape("bernoulli", shape, p=p)

@@ -3,8 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from funcgrad import lax
 from funcgrad.api.custom import custom_jvp
 from funcgrad.base.basis import add, full_like
+from funcgrad.numpy._choosing import where
 from funcgrad.numpy._promotion import inexact, is_complex
 from funcgrad.primitives.custom import SymbolicZero
 
@@ -40,3 +44,9 @@ def partials(function: custom_jvp, *rules: Callable[..., Any]) -> None:
         return out, full_like(out, 0) if total is None else total
 
     function.defjvp(jvp, symbolic_zeros=True)
+
+
+def log_of_probability(p: Any) -> Any:
+    """log(p), and -inf at 0, where the gradient is taken to be 0."""
+    zero = p == 0
+    return where(zero, -np.inf, lax.log(where(zero, 1, p)))

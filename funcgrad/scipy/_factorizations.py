@@ -63,7 +63,7 @@ def lu(
     k = min(m, n)
     factors, _, order = lax.linalg.lu(a)
     rows = lax.broadcasted_iota(order.dtype, (*order.shape[:-1], m, m), a.ndim - 2)
-    p = convert(order[..., None, :] == rows, a.dtype)
+    p = convert(order[..., None, :] == rows, jnp.real(a).dtype)
     lower = jnp.tril(factors, -1)[..., :k] + jnp.eye(m, k, dtype=a.dtype)
     upper = jnp.triu(factors)[..., :k, :]
     return (p @ lower, upper) if permute_l else (p, lower, upper)
@@ -223,8 +223,8 @@ def eigh_tridiagonal(
     """
     if select not in ("a", "i"):
         raise ValueError(
-            f"eigh_tridiagonal: select must be 'a' or 'i', got {select!r}. How many eigenvalues lie "
-            "in an interval ('v') depends on their values: compute all, and mask them."
+            f"eigh_tridiagonal: select must be 'a' or 'i', got {select!r}. How many eigenvalues "
+            "lie in an interval ('v') depends on their values: compute all, and mask them."
         )
     if (select == "i") != (select_range is not None):
         raise ValueError("eigh_tridiagonal: select='i' and select_range must be given together")

@@ -46,8 +46,8 @@ def system(name: str, a: Any, b: Any) -> System:
     columns = b[..., None] if vectors else b
     if columns.ndim < 2 or columns.shape[-2] != n:
         raise ValueError(
-            f"{name}: a of shape {a.shape} takes right sides b of shape [{n}] or [..., {n}, k], got "
-            f"{b.shape}"
+            f"{name}: a of shape {a.shape} takes right sides b of shape [{n}] or [..., {n}, k], "
+            f"got {b.shape}"
         )
     batch = broadcast_shapes(
         a.shape[:-2], columns.shape[:-2], names=f"{name} got axes of stacks that do not fit:"

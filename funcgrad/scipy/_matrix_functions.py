@@ -9,22 +9,18 @@ import numpy as np
 
 from funcgrad import lax
 from funcgrad import numpy as jnp
-from funcgrad.api.custom import custom_jvp
 from funcgrad.api.derivatives import jvp
 from funcgrad.base import dtypes
 from funcgrad.base.basis import convert
 from funcgrad.base.shapes import concrete_int
 from funcgrad.numpy._promotion import promote_dtypes
+from funcgrad.primitives import linalg_sylvester
 from funcgrad.scipy._factorizations import schur
 from funcgrad.scipy._matrices import adjoint, matrices
-from funcgrad.scipy._solving import solve_sylvester
 
 # The order of Pade's approximation, and the largest norm for which its error is below rounding.
 # Source: Higham, The Scaling and Squaring Method for the Matrix Exponential Revisited, 2005.
-_PADE = {
-    np.dtype(np.float32): (7, 3.925724783138660),
-    np.dtype(np.float64): (13, 5.371920351148152),
-}
+_PADE = {32: (7, 3.925724783138660), 64: (13, 5.371920351148152)}
 
 
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
@@ -44,7 +40,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 
 
 def _expm(upper_triangular: bool, max_squarings: int, a: Any) -> Any:
-    order, largest = _PADE[np.dtype(jnp.finfo(a.dtype).dtype)]
+    order, largest = _PADE[dtypes.finfo(a.dtype).bits]
     norm = jnp.max(jnp.sum(abs(lax.stop_gradient(a)), axis=0), initial=0)
     steps = jnp.log2(norm / largest)
     squarings = jnp.maximum(jnp.ceil(steps), 0)
@@ -100,46 +96,12 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
 
 
 def sqrtm(A: Any, blocksize: int = 1) -> Any:
-    """The principal square root of matrices [..., n, n]: complex, with eigenvalues of real part >= 0.
+    """The principal square root of matrices [..., n, n]: complex, with eigenvalues on the right.
 
     nan where there is none. `blocksize` has no effect.
     """
     a = matrices("sqrtm", A, square=True)
-    a = convert(a, dtypes.to_complex(a.dtype))
-    return jnp.vectorize(_sqrtm, signature="(n,n)->(n,n)")(a)
-
-
-@custom_jvp
-def _sqrtm(a: Any) -> Any:
-    t, z = schur(a, "complex")
-    return z @ _sqrtm_triangular(t) @ adjoint(z)
-
-
-@_sqrtm.defjvp
-def _sqrtm_jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-    """s s' + s' s = a'"""
-    root = _sqrtm(*primals)
-    return root, solve_sylvester(root, root, tangents[0], tol=0)
-
-
-def _sqrtm_triangular(t: Any) -> Any:
-    """Column j of the root u, above the diagonal: (u + u_jj) times it is column j of t."""
-    n = t.shape[0]
-    roots = lax.sqrt(jnp.diag(t))
-    identity = jnp.eye(n, dtype=t.dtype)
-
-    def column(j: Any, u: Any) -> Any:
-        above = jnp.arange(n) < j
-        sums = jnp.where(above, roots + roots[j], 1)
-        singular = sums == 0
-        left = u * above + identity * jnp.where(singular, 1, sums) - jnp.diag(jnp.diag(u) * above)
-        solved = lax.linalg.triangular_solve(
-            left, jnp.where(above, t[:, j], 0)[:, None], left_side=True
-        )[:, 0]
-        solved = jnp.where(singular & (solved != 0), np.nan, solved)
-        return u.at[:, j].set(jnp.where(jnp.arange(n) == j, roots[j], solved))
-
-    return lax.fori_loop(0, n, column, jnp.zeros_like(t))
+    return linalg_sylvester.sqrtm(convert(a, dtypes.to_complex(a.dtype)))
 
 
 # functions given for numbers
@@ -176,7 +138,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     f = z @ lax.fori_loop(1, n, diagonal, f) @ adjoint(z)
     if disp:
         return f
-    eps = float(jnp.finfo(t.dtype).eps)
+    eps = float(dtypes.finfo(t.dtype).eps)
     nearest = jnp.min(jnp.where(offsets > 0, abs(gaps), np.inf), initial=np.inf)
     size = jnp.max(jnp.sum(abs(jnp.triu(t, 1)), axis=0), initial=0)
     error = jnp.clip(eps / jnp.where(nearest == 0, eps, nearest) * size, eps, 1)

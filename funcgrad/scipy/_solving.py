@@ -6,17 +6,15 @@ The arguments overwrite_a, check_finite and the like are taken for compatibility
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from funcgrad import lax
 from funcgrad import numpy as jnp
 from funcgrad.api.custom import custom_jvp
 from funcgrad.base import dtypes
-from funcgrad.base.basis import convert
-from funcgrad.numpy._promotion import is_complex, promote_dtypes
+from funcgrad.numpy._promotion import promote_dtypes
 from funcgrad.primitives import linalg_lu
-from funcgrad.scipy._factorizations import cholesky, schur
-from funcgrad.scipy._matrices import adjoint, matrices, system
+from funcgrad.primitives.linalg_sylvester import sylvester
+from funcgrad.scipy._factorizations import cholesky
+from funcgrad.scipy._matrices import system
 
 _TRANSPOSED = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
 
@@ -186,37 +184,6 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
             "solve_sylvester takes A [..., m, m], B [..., n, n] and C [..., m, n], got shapes "
             f"{A.shape}, {B.shape} and {C.shape}"
         )
-    each = jnp.vectorize(partial(_sylvester, tol), signature="(m,m),(n,n),(m,n)->(m,n)")
-    return each(A, B, C)
-
-
-@partial(custom_jvp, nondiff_argnums=(0,))
-def _sylvester(tol: float, a: Any, b: Any, c: Any) -> Any:
-    return _sylvester_by_columns(tol, a, b, c)
-
-
-@_sylvester.defjvp
-def _sylvester_jvp(tol: float, primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-    """a x' + x' b = c' - a' x - x b', which needs no derivative of Schur's form."""
-    (a, b, c), (da, db, dc) = primals, tangents
-    x = _sylvester(tol, a, b, c)
-    return x, _sylvester(tol, a, b, dc - da @ x - x @ db)
-
-
-def _sylvester_by_columns(tol: float, a: Any, b: Any, c: Any) -> Any:
-    """With a = u r u^H and b = v s v^H: r y + y s = u^H c v, column after column of y."""
-    (r, u), (s, v) = schur(a, "complex"), schur(b, "complex")
-    m, n = c.shape
-    right = adjoint(u) @ convert(c, r.dtype) @ v
-    identity = jnp.eye(m, dtype=r.dtype)
-
-    def column(j: Any, y: Any) -> Any:
-        rest = right[:, j] - y @ s[:, j]
-        solved = lax.linalg.triangular_solve(r + s[j, j] * identity, rest[:, None], left_side=True)
-        return y.at[:, j].set(solved[:, 0])
-
-    y = lax.fori_loop(0, n, column, jnp.zeros_like(right))
-    x = u @ y @ adjoint(v)
-    sums = jnp.diag(r)[:, None] + jnp.diag(s)[None, :]
-    x = x if is_complex(c) else jnp.real(x)
-    return jnp.where(jnp.any(abs(sums) < tol), np.nan, x)
+    batch = jnp.broadcast_shapes(A.shape[:-2], B.shape[:-2], C.shape[:-2])
+    a, b, c = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (A, B, C))
+    return sylvester(a, b, c, tol=tol)

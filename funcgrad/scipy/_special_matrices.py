@@ -20,7 +20,7 @@ def block_diag(*arrs: Any) -> Any:
     Returns:
         [sum of m, sum of n].
     """
-    blocks = promote_dtypes("block_diag", *(arrs or (np.zeros((1, 0), np.float32),)))
+    blocks = promote_dtypes("block_diag", *(arrs or (np.zeros((1, 0), dtypes.default_float()),)))
     for i, block in enumerate(blocks):
         if block.ndim > 2:
             raise ValueError(
@@ -95,7 +95,7 @@ def hankel(c: Any, r: Any = None) -> Any:
 
 
 def circulant(c: Any) -> Any:
-    """The matrix [..., n, n] with first column c [..., n], each other column rotated by one more."""
+    """The matrix [..., n, n] with first column c [..., n], each other one rotated by one more."""
     c = _vector("circulant", c)
     n = c.shape[-1]
     return _shifted(c, (np.arange(n)[:, None] - np.arange(n)) % max(n, 1))
@@ -136,7 +136,7 @@ def leslie(f: Any, s: Any) -> Any:
 
 
 def companion(a: Any) -> Any:
-    """The matrix [..., n, n] whose characteristic polynomial has the coefficients a [..., n + 1]."""
+    """The matrix [..., n, n] with a [..., n + 1] for its characteristic polynomial."""
     a = _vector("companion", inexact1("companion", a), 2)
     first = -a[..., 1:] / a[..., :1]
     return _row_over_subdiagonal(first, jnp.ones(first.shape[-1] - 1, first.dtype))
@@ -225,9 +225,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
 def invpascal(n: int, kind: str | None = None) -> Any:
     """The inverse of pascal(n, kind)."""
     n, kind = _size_and_kind("invpascal", n, kind)
-    lower = [
-        [(-1) ** (i - j) * math.comb(i, j) if j <= i else 0 for j in range(n)] for i in range(n)
-    ]
+    lower = [[(-1) ** (i + j) * math.comb(i, j) for j in range(n)] for i in range(n)]
     if kind == "symmetric":
         lower = [
             [sum(lower[k][i] * lower[k][j] for k in range(n)) for j in range(n)] for i in range(n)

@@ -151,7 +151,7 @@ def to_front(axis: BatchAxis, value: Any, where: int | None) -> Any:
     return expand(value, 0, axis.size) if where is None else moveaxis(value, where, 0)
 
 
-def fronted(axis: BatchAxis, values: Sequence[Any], axes: Sequence[int | None]) -> list[Any]:
+def fronted(values: Sequence[Any], axes: Sequence[int | None]) -> list[Any]:
     """Batched values with the axis in front, the others as they are."""
     return [v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True)]
 

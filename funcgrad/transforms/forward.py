@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.base import dtypes
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
-from funcgrad.base.basis import add, broadcast_scalar
+from funcgrad.base.basis import add, broadcast_scalar, broadcast_to_shape
 from funcgrad.base.trace import Primitive, Trace, Tracer, current_trace, starting, under
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import stage_closed
@@ -180,6 +180,9 @@ def elementwise(primitive: Primitive, *partials: Callable | None) -> None:
         for partial, tangent in zip(partials, tangents, strict=bool(partials)):
             if partial is not None and tangent is not None:
                 total = add_tangents(total, partial(tangent, out, *primals, **params))
+        if total is not None:
+            # A scalar operand's tangent stands for one at every place of the result.
+            total = broadcast_to_shape(total, aval_of(out).shape)
         return (out,), (total,)
 
     rules[primitive] = rule

@@ -10,7 +10,7 @@ from funcgrad.numpy._promotion import inexact1
 from funcgrad.numpy._shaping import matrix_transpose
 from funcgrad.numpy._taking import take_along_axis
 from funcgrad.primitives import (
-    elementwise,
+    arithmetic,
     linalg_cholesky,
     linalg_eig,
     linalg_qr,
@@ -125,11 +125,11 @@ def _hermitian_svd(a: Any, compute_uv: bool, subset: tuple[int, int] | None) -> 
     """Singular values are the sizes of eigenvalues; their signs go into Vh."""
     v, w = linalg_eig.eigh(a, subset_by_index=subset)
     last = w.ndim - 1
-    size = elementwise.abs(w)
+    size = arithmetic.abs(w)
     if not compute_uv:
         return rev(sorting.sort(size, last), (last,))
     places = iota(np.int32, w.aval.shape, last)
-    size, order, sign = sorting.sort((size, places, elementwise.sign(w)), last)
+    size, order, sign = sorting.sort((size, places, arithmetic.sign(w)), last)
     size, order, sign = (rev(x, (last,)) for x in (size, order, sign))
     u = take_along_axis(v, order[..., None, :], -1)
     return SVDResult(u, size, adjoint(u * sign[..., None, :].astype(u.dtype)))

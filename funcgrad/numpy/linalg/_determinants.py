@@ -25,7 +25,7 @@ from funcgrad.numpy._ufuncs import exp, log
 from funcgrad.numpy.linalg._decompositions import adjoint, matrices, svd, svdvals
 from funcgrad.numpy.linalg._norms import Order, norm
 from funcgrad.numpy.linalg._solving import inv, solve
-from funcgrad.primitives import elementwise
+from funcgrad.primitives import arithmetic
 from funcgrad.primitives.linalg_lu import lu
 from funcgrad.primitives.linalg_matrix import take_rows
 from funcgrad.primitives.linalg_qr import geqrf
@@ -66,7 +66,7 @@ def _swapped(pivots: Any) -> Any:
 def _slogdet_lu(a: Any) -> tuple[Any, Any]:
     factors, pivots, _ = lu(a)
     diagonal = diagonal_of(factors, 0, -2, -1)
-    sign = prod(elementwise.sign(diagonal), -1) * _parity_sign(_swapped(pivots), a.dtype)
+    sign = prod(arithmetic.sign(diagonal), -1) * _parity_sign(_swapped(pivots), a.dtype)
     return sign, sum(log(absolute(diagonal)), -1)
 
 
@@ -75,7 +75,7 @@ def _slogdet_qr(a: Any) -> tuple[Any, Any]:
     packed, taus = geqrf(a)
     diagonal = diagonal_of(packed, 0, -2, -1)
     # Every reflection that does something turns the sign.
-    sign = prod(elementwise.sign(diagonal), -1) * _parity_sign(taus != 0, a.dtype)
+    sign = prod(arithmetic.sign(diagonal), -1) * _parity_sign(taus != 0, a.dtype)
     return sign, sum(log(absolute(diagonal)), -1)
 
 
