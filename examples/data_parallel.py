@@ -18,7 +18,7 @@ import funcgrad.numpy as jnp
 from funcgrad import config, jit, lax, nn, optim, pmap, random, tree, value_and_grad
 
 DEVICES = 4
-EPOCHS = 8
+EPOCHS = 16
 BATCH = 128
 
 model = nn.sequential(nn.dense(64), nn.relu, nn.dense(10))
@@ -57,7 +57,7 @@ def train(name, step, batches, params):
         for images, labels in batches:
             params, state, value = step(params, state, images, labels)
             values.append(np.mean(value))
-        if epoch % 2 == 1:
+        if epoch % 4 == 3:
             print(f"{name}  epoch {epoch + 1}  loss {np.mean(values):.6f}")
     print(f"{name}  {EPOCHS * len(batches)} steps in {time.perf_counter() - start:.2f} s\n")
     return params
@@ -103,7 +103,7 @@ def main() -> None:
 
     right = model.apply(shared, test_images).argmax(axis=1) == test_labels
     print(f"test accuracy {float(right.mean()):.2%}")
-    assert right.mean() > 0.93, "four devices did not learn to read"
+    assert right.mean() > 0.95, "four devices did not learn to read"
 
 
 if __name__ == "__main__":

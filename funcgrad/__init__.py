@@ -85,6 +85,7 @@ _LAZY = frozenset(
         "debug",
         "dtypes",
         "errors",
+        "example_libraries",
         "experimental",
         "flatten_util",
         "lax",

@@ -43,7 +43,7 @@ WINGS = frozenset(
 ORDERS: dict[str, tuple[str, ...]] = {
     folder: tuple(names.split())
     for folder, names in {
-        "base": """switches config source errors events axes masks memo dtypes promotion scalar_types
+        "base": """switches config source errors events axes lists memo dtypes promotion scalar_types
             keypaths treenodes treekinds
             treediff treeproto treedef treeflatten treeprefix treeregister tree aval shapes
             backend placement methods typing array trace basis""",

@@ -261,8 +261,6 @@ structural = [
     Row("collapse", called("collapse", 1, 3), ("f32[2,3,2]",)),
     Row("optimization_barrier", lambda lax: lambda x, y: lax.optimization_barrier((x, y)),
         ("f32[3]", "f32[2]")),
-    Row("tile", called("tile", (2, 3)), ("f32[1,2]",)),
-    Row("split", called("split", (1, 3), axis=1), ("f32[2,4]",)),
 ]
 
 # reductions

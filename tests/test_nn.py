@@ -220,6 +220,10 @@ def test_logsumexp_of_other_dtypes():
     same(nn.logsumexp(np.array([1e4, -1e4])), jax.nn.logsumexp(np.array([1e4, -1e4])))
 
 
+def test_logsumexp_is_scipys():
+    assert nn.logsumexp is fg.scipy.special.logsumexp
+
+
 def test_logsumexp_gradient_of_nothing_is_zero():
     nothing = np.full((2, 3), -np.inf, np.float32)
     nothing[1, 0] = 1.0

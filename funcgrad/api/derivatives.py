@@ -29,11 +29,9 @@ from funcgrad.base.tree import (
     tree_map,
     tree_unflatten,
 )
-from funcgrad.transforms.backward import Linear, backward_pass
 from funcgrad.transforms.forward import instantiate_zeros
 from funcgrad.transforms.forward import jvp as jvp_flat
-from funcgrad.transforms.linearize import LinearProgram, linearize_flat
-from funcgrad.transforms.staging import stage
+from funcgrad.transforms.linearize import LinearProgram, linear_program, linearize_flat
 
 
 def jvp(fun: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = False) -> tuple:
@@ -139,7 +137,7 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
     """The transpose of a function that is linear in all its arguments.
 
     Args:
-        fun: a linear function; it is traced, not evaluated.
+        fun: a linear function, run once on stand-ins for its arguments.
         primals: pytrees of arrays, or of anything with a shape and dtype.
 
     Returns:
@@ -158,22 +156,21 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
         if not issubdtype(aval.dtype, np.inexact) and not issubdtype(aval.dtype, np.integer):
             raise TypeError(f"linear_transpose: cannot transpose by an input of {aval.str_short()}")
     flat = FlatFunction(fun, in_tree)
-    jaxpr, consts = stage(flat, avals)
-    assert flat.out_tree is not None
-    out_tree, out_avals = flat.out_tree, jaxpr.out_avals
+    linear = linear_program(flat, avals)
+    out_tree = flat.out_tree
 
     def transposed(ct: Any) -> tuple:
+        name = f"linear_transpose of {function_name(fun)}"
         cts, ct_tree = tree_flatten(ct)
         if ct_tree != out_tree:
             raise TypeError(
-                f"linear_transpose of {function_name(fun)}: the cotangent's tree {ct_tree} must "
-                f"match the output's, {out_tree}"
+                f"{name}: the cotangent's tree {ct_tree} must match the output's, {out_tree}"
             )
-        name = f"linear_transpose of {function_name(fun)}"
-        cts = [match_cotangent(name, as_value(c), a) for c, a in zip(cts, out_avals, strict=True)]
-        found = backward_pass(jaxpr, consts, [Linear(a) for a in avals], cts)
-        linear = LinearProgram(jaxpr, consts, avals, out_avals, [])
-        return tree_unflatten(in_tree, instantiate_all(linear, found))[0]
+        cts = [
+            match_cotangent(name, as_value(c), a)
+            for c, a in zip(cts, linear.out_avals, strict=True)
+        ]
+        return tree_unflatten(in_tree, instantiate_all(linear, linear.pull(cts)))[0]
 
     return transposed
 

@@ -26,6 +26,29 @@ def as_value(leaf: Any) -> Any:
     return leaf if isinstance(leaf, Array) else as_array(leaf)
 
 
+def flat_values(tree: Any) -> tuple[list[Any], PyTreeDef]:
+    """The leaves of a pytree as Arrays, and its structure."""
+    leaves, structure = tree_flatten(tree)
+    return [as_value(x) for x in leaves], structure
+
+
+def is_scalar(x: Any) -> bool:
+    """Whether x is a number or an array without axes."""
+    try:
+        return aval_of(x).shape == ()
+    except TypeError:
+        return False
+
+
+def described(x: Any) -> str:
+    """What x is, for an error message."""
+    try:
+        aval = aval_of(x)
+    except TypeError:
+        return f"{x!r:.60} of type {type(x).__name__}"
+    return f"{aval.str_short()} of shape {aval.shape}"
+
+
 def argument_names(function: Callable, args: Sequence, kwargs: dict[str, Any]) -> tuple[str, ...]:
     """A readable name for every leaf of the arguments, such as `params['w'][0]`."""
     try:

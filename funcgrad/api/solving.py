@@ -156,4 +156,3 @@ def _with_aux(
     x = custom_linear_solve(matvec, b, without(solve), without(transpose_solve))  # type: ignore
     _, aux = solve(matvec, b)
     return x, aux
-

@@ -3,7 +3,7 @@
 from typing import Any
 
 from funcgrad.base.axes import NamedAxisEffect
-from funcgrad.base.masks import Mask, pick
+from funcgrad.base.lists import Mask, pick
 from funcgrad.base.trace import Effects, abstract_eval
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, joined_effects
 

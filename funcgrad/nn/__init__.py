@@ -21,7 +21,7 @@ from funcgrad.nn._attention import dot_product_attention
 from funcgrad.nn._conv import conv
 from funcgrad.nn._dense import dense
 from funcgrad.nn._layer import Layer, flatten, sequential
-from funcgrad.nn._logsumexp import log1mexp, logmeanexp, logsumexp
+from funcgrad.nn._logmeanexp import log1mexp, logmeanexp
 from funcgrad.nn._losses import softmax_cross_entropy
 from funcgrad.nn._one_hot import one_hot
 from funcgrad.nn._rectifiers import (
@@ -37,6 +37,7 @@ from funcgrad.nn._rectifiers import (
 )
 from funcgrad.nn._softmax import log_softmax, softmax, standardize
 from funcgrad.numpy import tanh
+from funcgrad.scipy.special import logsumexp
 
 __all__ = [
     # activations

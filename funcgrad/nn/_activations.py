@@ -120,7 +120,7 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
 
     Source: Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
     """
-    [x] = as_inexact("gelu", x)
+    x = as_inexact("gelu", x)
     if approximate:
         slope = np.sqrt(2 / np.pi).astype(x.dtype)
         return x * (0.5 * (1.0 + jnp.tanh(slope * (x + 0.044715 * x**3))))

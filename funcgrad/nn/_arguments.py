@@ -23,12 +23,7 @@ def as_array(name: str, x: Any) -> Array:
     )
 
 
-def as_inexact(name: str, *args: Any) -> list[Array]:
-    """Arguments in their common dtype, which is float32 (or float64) where that is an integer."""
-    arrays = [as_array(name, x) for x in args]
-    if not jnp.issubdtype(jnp.result_type(*arrays), np.inexact):
-        arrays = [x / 1 for x in arrays]
-    if len(arrays) == 1:
-        return arrays
-    common = jnp.result_type(*arrays)
-    return [x.astype(common) for x in arrays]
+def as_inexact(name: str, x: Any) -> Array:
+    """The argument as an Array of a float or complex dtype."""
+    x = as_array(name, x)
+    return x if jnp.issubdtype(x.dtype, np.inexact) else x / 1

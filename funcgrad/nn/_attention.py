@@ -7,8 +7,8 @@ import numpy as np
 import funcgrad.numpy as jnp
 from funcgrad import Array, lax
 from funcgrad.nn._arguments import ArrayLike
-from funcgrad.nn._logsumexp import logsumexp
 from funcgrad.nn._softmax import softmax
+from funcgrad.scipy.special import logsumexp
 
 
 def dot_product_attention(

@@ -1,7 +1,8 @@
 """NumPy's functions on arrays that can be differentiated, mapped, compiled: JAX's `jax.numpy`.
 
-Arguments, defaults, result dtypes and weak types are those of JAX 0.10.2. Arrays are immutable, so `out`
-is refused and `x.at[...]` stands in for assignment; where a length depends on data, a `size` makes it known.
+Arguments, defaults, result dtypes and weak types are those of JAX 0.10.2. Arrays are immutable:
+`out` is refused, and `x.at[...]` stands in for assignment. Where a length depends on data, a `size`
+makes it known.
 """
 
 from funcgrad.numpy import _methods, _operators, fft, linalg  # noqa: F401

@@ -201,7 +201,7 @@ def _check_not_negative(exponent: Any) -> None:
     if isinstance(exponent, ConcreteArray) and (np.asarray(exponent) < 0).any():
         raise TypeError(
             "Integers cannot be raised to negative powers: the integer exponents of power, "
-            f"{exponent.aval.str_short()}, hold a negative number. Convert the base to a float first."
+            f"{exponent.aval.str_short()}, hold a negative number. Make the base a float first."
         )
 
 

@@ -82,8 +82,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Range = None, weights: An
     """
     if isinstance(bins, str):
         raise NotImplementedError(
-            f"histogram_bin_edges: bins given by a method, {bins!r}, are not offered; give a number "
-            "or edges."
+            f"histogram_bin_edges: bins given by a method, {bins!r}, are not offered; give a "
+            "number or edges."
         )
     a = inexact1("histogram_bin_edges", a)
     dtype = dtypes.finfo(a.aval.dtype).dtype
@@ -111,8 +111,8 @@ def histogram(
 ) -> tuple[Any, Any]:
     """How many elements (or how much weight) lie in each bin, and the edges of the bins.
 
-    A bin holds its left edge, the last one both. With `density` the counts are divided so that their
-    integral is 1.
+    A bin holds its left edge, the last one both. With `density` the counts are divided so that
+    their integral is 1.
     """
     a = inexact1("histogram", a)
     if weights is None:

@@ -113,7 +113,7 @@ def _first_dtype(kinds: set[type], dtype: Any) -> Any:
     return max(kinds, key=_NUMBERS.index, default=float)
 
 
-def _from_numpy(data: np.ndarray, dtype: Any) -> ConcreteArray:
+def _from_numpy(data: Any, dtype: Any) -> ConcreteArray:
     if dtype is None or data.dtype == dtype:
         _check_kind(data)
         return as_array(data)
@@ -199,14 +199,13 @@ def _from_foreign(data: Any, dtype: Any) -> Any:
     """Ranges, buffers, and objects of other libraries that NumPy can read."""
     if data is None:
         raise ValueError("None is not a valid value for array: it holds numbers and arrays.")
-    if isinstance(data, str | bytes):
-        _check_kind(np.asarray(data))
     if hasattr(data, "__array__") or isinstance(data, range):
         return _from_numpy(np.asarray(data), dtype)
-    try:
-        return _from_numpy(np.asarray(memoryview(data)), dtype)
-    except TypeError:
-        pass
+    if not isinstance(data, str | bytes):
+        try:
+            return _from_numpy(np.asarray(memoryview(data)), dtype)
+        except TypeError:
+            pass
     found = np.asarray(data)
     _check_kind(found)
     return _from_numpy(found, dtype)
@@ -233,8 +232,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
         if dtype == np.bool_:
             return placed(ne(x, like(0, x)), device)
         warnings.warn(
-            f"astype from {x.aval.dtype} to {dtype} drops the imaginary part; take x.real or x.imag "
-            "first.",
+            f"astype from {x.aval.dtype} to {dtype} drops the imaginary part; take x.real or "
+            "x.imag first.",
             stacklevel=2,
         )
     result = convert(x, dtype)
@@ -255,7 +254,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether a dtype can be cast to another by NumPy's rule of that name."""
-    return np.can_cast(from_, to, casting=casting)
+    return np.can_cast(from_, to, casting=casting)  # type: ignore[arg-type]
 
 
 def isscalar(element: Any) -> bool:

@@ -140,8 +140,8 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     arr = to_array("diag_indices_from", arr)
     if arr.ndim < 2 or len(set(arr.aval.shape)) != 1:
         raise ValueError(
-            "diag_indices_from: the array must be at least 2-d with all dimensions of equal length, "
-            f"got shape {arr.aval.shape}"
+            "diag_indices_from: the array must be at least 2-d with all dimensions of equal "
+            f"length, got shape {arr.aval.shape}"
         )
     return diag_indices(arr.aval.shape[0], arr.ndim)
 

@@ -1,4 +1,4 @@
-"""einsum: sums of products over named axes, contracted pair by pair in the order opt_einsum finds."""
+"""einsum: sums of products over named axes, pair by pair in an order that opt_einsum finds."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -31,10 +31,10 @@ def einsum(
     """The sum of products of the operands over the axes whose names the result lacks.
 
     Args:
-        subscripts: a name for each axis, as in "ij,jk->ik"; "..." stands for any axes in front, which
-            broadcast. Without "->" the result has the names that occur once, in order. Or the first
-            operand, followed by a list of axis numbers and further such pairs and perhaps a list
-            for the result.
+        subscripts: a name for each axis, as in "ij,jk->ik"; "..." stands for any axes in front,
+            which broadcast. Without "->" the result has the names that occur once, in order. Or
+            the first operand, followed by a list of axis numbers, further such pairs, and perhaps
+            a list for the result.
         operands: the arrays.
         out: None.
         optimize: how to look for a cheap order: a name known to opt_einsum, True for "optimal",
@@ -67,7 +67,7 @@ def einsum(
 
 def einsum_path(
     subscripts: Any, /, *operands: Any, optimize: str | bool | Sequence[tuple[int, ...]] = "auto"
-) -> tuple[list[tuple[int, ...]], Any]:
+) -> tuple[Any, Any]:
     """The order in which einsum contracts, as pairs of operand numbers, and a printable account."""
     import opt_einsum
 
@@ -117,6 +117,7 @@ def _steps(formula: str, shapes: tuple[Shape, ...], optimize: Any) -> list[Step]
         # Checks the lengths; there is only one order.
         opt_einsum.contract_path(formula, *shapes, shapes=True, optimize=False)
         return [(tuple(range(len(shapes))), formula.split("->")[1])]
+    contractions: Any
     _, contractions = opt_einsum.contract_path(
         formula, *shapes, shapes=True, einsum_call=True, optimize=_optimizer(optimize, len(shapes))
     )

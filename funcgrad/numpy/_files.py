@@ -47,8 +47,8 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
 def fromfile(*args: Any, **kwargs: Any) -> NoReturn:
     """Refused: reading a file while tracing would happen once, not each time the program runs."""
     raise NotImplementedError(
-        "fromfile() is not offered, because reading a file is not pure. Use asarray(np.fromfile(...)) "
-        "outside of traced functions."
+        "fromfile() is not offered, because reading a file is not pure. Use "
+        "asarray(np.fromfile(...)) outside of traced functions."
     )
 
 

@@ -83,8 +83,8 @@ def full_like(
 def _filled(name: str, shape: Any, value: int, dtype: Any) -> Any:
     if type(dtype) is int and type(shape) is int:
         raise TypeError(
-            f"Cannot interpret {dtype!r} as a data type. Did you write {name}({shape}, {dtype}) for "
-            f"{name}(({shape}, {dtype}))? The shape is one argument."
+            f"Cannot interpret {dtype!r} as a data type. Did you write {name}({shape}, {dtype}) "
+            f"for {name}(({shape}, {dtype}))? The shape is one argument."
         )
     dtype = dtypes.default_float() if dtype is None else dtypes.check_user_dtype(dtype, name)
     return broadcast_in_dim(constant(value, dtype), canonical_shape(shape), ())
@@ -123,7 +123,7 @@ def _stretched(name: str, value: Array, shape: Shape) -> Any:
     have = value.aval.shape
     if have and broadcast_shapes(have, shape, names=f"{name} got shapes") != shape:
         raise ValueError(
-            f"Incompatible shapes for broadcasting: {name} got a fill value of shape {have} for the "
-            f"shape {shape}"
+            f"Incompatible shapes for broadcasting: {name} got a fill value of shape {have} for "
+            f"the shape {shape}"
         )
     return broadcast(value, shape)

@@ -148,7 +148,7 @@ def _layout(parts: tuple[Entry, ...], shape: Shape, dtype: np.dtype) -> Layout:
                     components.append(Component(np.array(start, dtype), 0, axes[i]))
             else:
                 segments.append(Segment(_BATCH, (length,)))
-                line = np.arange(start, start + step * length, step, dtype)
+                line = np.arange(start, start + step * length, step, dtype=dtype)
                 components.append(Component(line, batch, axes[i]))
                 sizes[axes[i]] = 1
                 collapsed.append(axes[i])

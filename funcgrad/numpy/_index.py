@@ -1,6 +1,6 @@
 """What an index means: x[...] taken apart into one entry for each axis of x.
 
-The kinds of entries are integers, slices, integer arrays and new axes; masks have become the integer
+The kinds of entries are integers, slices, integer arrays and new axes; masks have become integer
 arrays of their true places, and an ellipsis the slices it stands for.
 """
 
@@ -23,7 +23,7 @@ INTEGER, SLICE, ARRAY, NEW_AXIS, TRUTH, DOTS = "integer slice array new_axis tru
 
 
 class Entry(NamedTuple):
-    """One part of an index: an int, a slice as (start, length, step), an integer array, None, a bool.
+    """One part of an index: an int, a slice as (start, length, step), an integer array, ...
 
     Each is for one axis of the operand, but for NEW_AXIS, TRUTH (a scalar bool, which adds an axis
     of length 1 or 0) and DOTS (an ellipsis that stood for nothing, but kept its neighbours apart).

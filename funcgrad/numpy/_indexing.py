@@ -1,7 +1,7 @@
 """x[...]: reading by integers, slices, masks, index arrays, new axes and any mixture of them.
 
-What is known while tracing becomes slices; traced integers become a dynamic slice; only index arrays
-need a gather. Indices out of bounds are moved to the nearest that is inside.
+What is known while tracing becomes slices; traced integers become a dynamic slice; only index
+arrays need a gather. Indices out of bounds are moved to the nearest that is inside.
 """
 
 from collections.abc import Sequence
@@ -158,7 +158,7 @@ def _static_reading(parts: list[Entry], shape: Shape) -> Reading:
 def _new_shape(
     parts: list[Entry], covered: Shape, strides: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[Shape, tuple[int, ...]] | None]:
-    """Which axes are dropped; and, if there are new ones, the shape with them and where others go."""
+    """Which axes are dropped; and the shape with new ones, if any, and where the others go."""
     kinds = [p.kind for p in parts if p.kind not in (NEW_AXIS, DOTS)]
     drop = tuple(axis for axis, kind in enumerate(kinds) if kind != SLICE)
     shown = [p.kind for p in parts if p.kind in (SLICE, NEW_AXIS)]
@@ -252,8 +252,3 @@ def read(
         fill_value=fill_value,
     )
     return basis.reshape(out, found.shape)
-
-
-def result_shape(index: Any, shape: Shape) -> Shape:
-    """The shape of x[index] for an x of that shape."""
-    return plan(entries(index, shape), shape).shape

@@ -11,7 +11,7 @@ from funcgrad.base import basis, dtypes
 from funcgrad.base.basis import broadcast_in_dim, convert, reshape
 from funcgrad.base.methods import Array
 from funcgrad.base.shapes import Shape, canonical_axis, concrete_int, insert_dim
-from funcgrad.numpy._promotion import promote_dtypes, refuse_out, to_array, to_arrays
+from funcgrad.numpy._promotion import has_members, promote_dtypes, refuse_out, to_array, to_arrays
 from funcgrad.numpy._shaping import (
     atleast_1d,
     atleast_2d,
@@ -191,7 +191,7 @@ def _split(name: str, ary: Any, parts: Any, axis: int) -> list[Any]:
 
 def _cuts(name: str, length: int, parts: Any) -> list[int]:
     """Where the parts begin, and the end."""
-    if np.iterable(parts) and np.ndim(parts) != 0:
+    if has_members(parts):
         places = [concrete_int(i, "indices_or_sections") for i in parts]
         inside = [min(max(i + length if i < 0 else i, 0), length) for i in places]
         return [0, *inside, length]
@@ -223,7 +223,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """The array laid side by side `reps` times along each axis, the last axes first."""
     A = to_array("tile", A)
-    times = tuple(reps) if np.iterable(reps) else (reps,)
+    times = tuple(reps) if has_members(reps) else (reps,)
     counts = tuple(concrete_int(r, "reps") for r in times)
     rank = max(len(counts), A.ndim)
     counts = (1,) * (rank - len(counts)) + counts
@@ -232,5 +232,5 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
         raise ValueError(f"tile: reps may not be negative, got {reps}")
     spread = [n for pair in zip(counts, shape, strict=True) for n in pair]
     kept = range(2 * (rank - A.ndim) + 1, 2 * rank, 2)
-    tiled = broadcast_in_dim(A, spread, kept)
+    tiled = broadcast_in_dim(A, tuple(spread), kept)
     return reshape(tiled, tuple(map(math.prod, zip(counts, shape, strict=True))))

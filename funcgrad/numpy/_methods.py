@@ -1,5 +1,6 @@
 """The methods and properties of arrays, which are functions of this package."""
 
+import sys
 from typing import Any
 
 from funcgrad.base import scalar_types
@@ -28,11 +29,9 @@ from funcgrad.numpy import (
 
 def _namespace(api_version: str | None) -> Any:
     """This package, for code that asks arrays for their namespace by the array API."""
-    import importlib
-
     if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
         raise ValueError(f"array API version {api_version!r} is not known; 2024.12 is the latest")
-    return importlib.import_module("funcgrad.numpy")
+    return sys.modules["funcgrad.numpy"]
 
 
 def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:

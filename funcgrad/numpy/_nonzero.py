@@ -12,7 +12,6 @@ from funcgrad.base.basis import (
     concatenate,
     convert,
     iota,
-    mul,
     reshape,
     slice_array,
 )
@@ -96,15 +95,6 @@ def unravel(flat: Any, shape: Shape) -> list[Any]:
         quotient = arithmetic.div(flat, stride)
         result.append(arithmetic.rem(quotient, like(max(n, 1), flat)))
     return result
-
-
-def ravel(indices: list[Any], shape: Shape) -> Any:
-    """Indices along each axis as row-major positions."""
-    total = None
-    for i, index in enumerate(indices):
-        part = mul(index, like(math.prod(shape[i + 1 :]), index))
-        total = part if total is None else total + part
-    return total
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad.base import basis
 from funcgrad.base.basis import concatenate, convert
 from funcgrad.base.errors import ConcretizationTypeError
-from funcgrad.numpy._promotion import broadcast, is_integer, to_array
+from funcgrad.numpy._promotion import broadcast, has_members, is_integer, to_array
 from funcgrad.numpy._quantiles import median
 from funcgrad.numpy._ranges import linspace
 from funcgrad.numpy._reductions import max, mean, min
@@ -32,7 +32,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             "constant": `constant_values`, 0 by default; numbers as in `pad_width`, or traced;
             "edge": the outermost element;
             "linear_ramp": a line from there to `end_values`;
-            "maximum", "mean", "median", "minimum": of the outermost `stat_length`, or all, elements;
+            "maximum", "mean", "median", "minimum": of the outermost `stat_length` elements;
             "reflect", "symmetric": the elements in reverse order, without or with the edge; with
             `reflect_type="odd"` mirrored at its value too;
             "wrap": the elements from the other end;
@@ -76,10 +76,10 @@ def _from_dict(pad_width: dict, ndim: int) -> list[Any]:
 
 def _pairs(values: Any, ndim: int, name: str) -> list[tuple[Any, Any]]:
     """(before, after) for each axis, from one for each, one pair or one number for all."""
-    if not np.iterable(values) or not len(getattr(values, "shape", (1,))):
+    if not has_members(values):
         return [(values, values)] * ndim
     items = list(values)
-    nested = [tuple(v) if np.iterable(v) and np.ndim(v) else v for v in items]
+    nested = [tuple(v) if has_members(v) else v for v in items]
     if all(isinstance(v, tuple) for v in nested):
         if len({len(v) for v in nested}) > 1:
             raise TypeError(f"`{name}` entries must be the same shape: {values}")
@@ -119,7 +119,7 @@ def _check_not_empty(x: Any, axis: int, width: tuple[int, int], mode: str) -> bo
 
 
 def _constant(x: Any, widths: Widths, mode: str, constant_values: Any = 0) -> Any:
-    if not np.iterable(constant_values) or not np.ndim(constant_values):
+    if not has_members(constant_values):
         value = _of_type(to_array("pad", constant_values), x)
         return basis.pad(x, value, [(b, a, 0) for b, a in widths])
     for axis, (low, high) in enumerate(_pairs(constant_values, x.ndim, "constant_values")):

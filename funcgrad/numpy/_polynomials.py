@@ -206,7 +206,7 @@ def polyfit(
         rcond: singular values below rcond times the largest count as 0; m eps by default.
         full: return also the squared residuals, the rank, the singular values and rcond.
         w: weights of the points [m].
-        cov: return also the covariance of the coefficients; "unscaled" for weights that are 1/sigma.
+        cov: return also the covariance of the coefficients; "unscaled" for weights of 1/sigma.
     """
     (x, y) = (inexact1("polyfit", v) for v in (x, y))
     deg = concrete_int(deg, "deg")
@@ -214,8 +214,8 @@ def polyfit(
         raise ValueError(f"polyfit: expected deg >= 0, got {deg}")
     if x.ndim != 1 or not x.aval.size or y.ndim not in (1, 2) or len(y) != len(x):
         raise TypeError(
-            "polyfit: expected a non-empty vector x and y with as many elements or rows, got shapes "
-            f"{x.aval.shape} and {y.aval.shape}"
+            "polyfit: expected a non-empty vector x and y with as many elements or rows, got "
+            f"shapes {x.aval.shape} and {y.aval.shape}"
         )
     if rcond is None:
         rcond = len(x) * float(dtypes.finfo(x.dtype).eps)

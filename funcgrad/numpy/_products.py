@@ -130,7 +130,7 @@ def _without(x: Any, batch: list[int | None], dropped: set[int]) -> tuple[Any, l
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """The products of matrices x1[..., n, m] and vectors x2[..., m]; the axes in front broadcast."""
+    """The products of matrices x1[..., n, m] and vectors x2[..., m]; axes in front broadcast."""
     x1, x2 = to_arrays("matvec", x1, x2)
     _check_rank("matvec", x1, 2, x2, 1)
     return matmul(x1, x2[..., None])[..., 0]
@@ -212,8 +212,8 @@ def _contracted(left: Shape, right: Shape, axes: Any) -> tuple[tuple, tuple]:
     if type(axes) is int:
         if not 0 <= axes <= min(len(left), len(right)):
             raise TypeError(
-                f"tensordot: the number of axes, {axes}, exceeds input ranks, in operands of shapes "
-                f"{left} and {right}"
+                f"tensordot: the number of axes, {axes}, exceeds input ranks, in operands of "
+                f"shapes {left} and {right}"
             )
         return tuple(range(len(left) - axes, len(left))), tuple(range(axes))
     if isinstance(axes, (tuple, list)) and len(axes) == 2:
@@ -257,8 +257,8 @@ def kron(a: Any, b: Any) -> Any:
     rank = max(a.ndim, b.ndim)
     left = (1,) * (rank - a.ndim) + a.aval.shape
     right = (1,) * (rank - b.ndim) + b.aval.shape
-    a = reshape(a, [n for pair in zip(left, [1] * rank, strict=True) for n in pair])
-    b = reshape(b, [n for pair in zip([1] * rank, right, strict=True) for n in pair])
+    a = reshape(a, tuple(n for m in left for n in (m, 1)))
+    b = reshape(b, tuple(n for m in right for n in (1, m)))
     return reshape(a * b, tuple(map(math.prod, zip(left, right, strict=True))))
 
 

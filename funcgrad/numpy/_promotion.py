@@ -1,11 +1,11 @@
 """Bringing operands together: what counts as an array, their common dtype, their common rank.
 
-Every function of this package passes its array arguments through here, so that numbers, NumPy arrays
-and tracers mix as they do in JAX.
+Every function of this package passes its array arguments through here, so that numbers, NumPy
+arrays and tracers mix as they do in JAX.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,11 @@ _BOOL = dtypes.BY_NAME["bool"]
 
 def is_arraylike(x: Any) -> bool:
     return isinstance(x, ARRAY_TYPES) or hasattr(x, "__jax_array__")
+
+
+def has_members(x: Any) -> bool:
+    """Whether x is a sequence, or an array with an axis: something that can be gone through."""
+    return bool(x.shape) if hasattr(x, "shape") else isinstance(x, Iterable)
 
 
 def check_arraylike(name: str, *args: Any) -> None:
@@ -131,7 +136,7 @@ def promote_dtypes(name: str, *args: Any, kind: Kind = None) -> list[Any]:
 
 
 def lift(name: str, arrays: list[Any]) -> list[Any]:
-    """Arrays of one rank, or scalars: what the primitives take. New axes of length 1 stand first."""
+    """Arrays of one rank, or scalars: what the primitives take. New axes stand in front."""
     shapes = [x.aval.shape for x in arrays]
     ranks = {len(s) for s in shapes if s}
     if len(ranks) < 2:

@@ -20,7 +20,6 @@ from funcgrad.base.basis import (
     transpose,
 )
 from funcgrad.base.errors import ConcretizationTypeError
-from funcgrad.base.methods import Array
 from funcgrad.base.shapes import (
     broadcast_shapes,
     canonical_axis,
@@ -71,7 +70,7 @@ def arange(
     dtype = (
         promotion.result_type(*given) if dtype is None else dtypes.check_user_dtype(dtype, "arange")
     )
-    numbers = [None if x is None else np.asarray(x)[()] for x in (start, stop, step)]
+    numbers: list[Any] = [None if x is None else np.asarray(x)[()] for x in (start, stop, step)]
     begin, end, stride = (0, numbers[0], numbers[2]) if stop is None else numbers
     if stride is not None and stride == 0:
         raise ValueError("arange: step must not be 0")
@@ -313,8 +312,3 @@ def fromfunction(
 
 def _mapped(function: Callable, axes: tuple, kwargs: dict[str, Any]) -> Callable:
     return vmap(lambda *args: function(*args, **kwargs), in_axes=axes)
-
-
-def linear_indices(shape: Any, dtype: Any) -> Array:
-    """The position of each element in row-major order."""
-    return reshape(iota(dtype, (math.prod(shape),)), shape)

@@ -353,8 +353,8 @@ def _along_axes(a: Any, axis: Axis, axes: tuple[int, ...], weights: Any) -> Any:
         )
     if weights.aval.shape != tuple(shape[i] for i in axes):
         raise ValueError(
-            f"average: shape of weights {weights.aval.shape} must be consistent with the shape of a "
-            f"along the axes {axes}, {tuple(shape[i] for i in axes)}"
+            f"average: shape of weights {weights.aval.shape} must be consistent with the shape of "
+            f"a along the axes {axes}, {tuple(shape[i] for i in axes)}"
         )
     ordered = basis.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
     return broadcast(keep_axes_of(ordered, shape, axes), shape)

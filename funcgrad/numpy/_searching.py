@@ -12,12 +12,12 @@ from funcgrad.primitives import reduction
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The first place of the maximum along an axis, or in the flattened array; nan is the maximum."""
+    """The first place of the maximum along an axis, or in the flattened array; nan counts as it."""
     return _place("argmax", reduction.argmax, a, axis, out, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """The first place of the minimum along an axis, or in the flattened array; nan is the minimum."""
+    """The first place of the minimum along an axis, or in the flattened array; nan counts as it."""
     return _place("argmin", reduction.argmin, a, axis, out, keepdims)
 
 

@@ -24,6 +24,7 @@ from funcgrad.numpy._promotion import (
     broadcast,
     broadcast_together,
     check_arraylike,
+    has_members,
     is_bool,
     is_complex,
     to_array,
@@ -96,7 +97,7 @@ def reshape(
 
 def new_shape(have: Shape, wanted: Any) -> Shape:
     """The shape meant by the argument of reshape, where -1 stands for what is left."""
-    dims = tuple(wanted) if np.iterable(wanted) else (wanted,)
+    dims = tuple(wanted) if has_members(wanted) else (wanted,)
     if not all(type(d) is int for d in dims):
         dims = tuple(_length(d, wanted) for d in dims)
     total = math.prod(have)
@@ -172,9 +173,9 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """a with new axes of length 1, at the given places of the result."""
     a = to_array("expand_dims", a)
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    given = _listed(axis)
     rank = len(a.aval.shape) + len(given)
-    new = canonical_axes(tuple(given), rank)
+    new = canonical_axes(given, rank)
     kept = [i for i in range(rank) if i not in new]
     lengths = iter(a.aval.shape)
     target = tuple(1 if i in new else next(lengths) for i in range(rank))
@@ -219,7 +220,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
 def transpose_method(x: Any, *axes: Any) -> Any:
     """x.transpose(), x.transpose(1, 0) or x.transpose((1, 0))."""
-    if len(axes) == 1 and (axes[0] is None or np.iterable(axes[0])):
+    if len(axes) == 1 and (axes[0] is None or has_members(axes[0])):
         return transpose(x, axes[0])
     return transpose(x, axes or None)
 
@@ -265,7 +266,7 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
 
 
 def _listed(axes: Any) -> tuple:
-    return tuple(axes) if np.iterable(axes) else (axes,)
+    return tuple(axes) if has_members(axes) else (axes,)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
@@ -328,8 +329,8 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: None = None) -> Any:
     )
     if not fits:
         raise ValueError(
-            f"Incompatible shapes for broadcasting: an array of shape {have} cannot be broadcast to "
-            f"the requested shape {target}"
+            f"Incompatible shapes for broadcasting: an array of shape {have} cannot be broadcast "
+            f"to the requested shape {target}"
         )
     return broadcast(array, target)
 

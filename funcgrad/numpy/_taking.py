@@ -1,4 +1,4 @@
-"""Elements taken from, or put into, places given by index arrays: take, take_along_axis, put, ..."""
+"""Elements taken from, or put into, places given by index arrays: take, put, choose, ..."""
 
 import math
 from collections.abc import Sequence
@@ -19,6 +19,7 @@ from funcgrad.numpy._nonzero import known_mask, nonzero, unravel
 from funcgrad.numpy._promotion import (
     broadcast,
     broadcast_together,
+    has_members,
     is_bool,
     is_integer,
     is_unsigned,
@@ -98,8 +99,8 @@ def _by_mode(name: str, indices: Any, size: int, mode: str | None) -> tuple[Any,
         return indices, GatherScatterMode.CLIP
     if mode == "raise":
         raise NotImplementedError(
-            f"{name}: mode 'raise' is not offered: a program cannot stop at an element. Use 'fill', "
-            "'clip' or 'wrap'."
+            f"{name}: mode 'raise' is not offered: a program cannot stop at an element. Use "
+            "'fill', 'clip' or 'wrap'."
         )
     raise ValueError(f"{name}: invalid mode {mode!r}; there are 'fill', 'clip' and 'wrap'")
 
@@ -127,8 +128,9 @@ def take_along_axis(
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Any:
-    """arr[i, ..., indices[i, ..., j], ...]: elements taken along one axis, separately for each place
-    of the others, which broadcast.
+    """arr[i, ..., indices[i, ..., j], ...]: elements taken along one axis, the others together.
+
+    The other axes broadcast.
 
     Args:
         arr: the array.
@@ -208,8 +210,8 @@ def put_along_axis(
 def _refuse_inplace(name: str, inplace: bool) -> None:
     if inplace:
         raise ValueError(
-            f"{name} cannot modify arrays in-place, because arrays are immutable. Pass inplace=False "
-            "to get an updated array."
+            f"{name} cannot modify arrays in-place, because arrays are immutable. Pass "
+            "inplace=False to get an updated array."
         )
 
 
@@ -344,7 +346,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Row-major places as indices along each axis; places out of bounds are moved inside."""
     indices = to_array("unravel_index", indices)
-    lengths = tuple(shape) if np.iterable(shape) else (shape,)
+    lengths = tuple(shape) if has_members(shape) else (shape,)
     if any(np.ndim(n) for n in lengths):
         raise ValueError(f"unravel_index: shape should be a scalar or 1D sequence, got {shape}")
     lengths = tuple(concrete_int(n, "shape") for n in lengths)

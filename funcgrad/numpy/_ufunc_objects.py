@@ -79,7 +79,8 @@ class ufunc:
         if out is not None or where is not None:
             refuse_out(self.__name__, out)
             raise NotImplementedError(
-                f"The 'where' argument to {self.__name__} is not supported; use where(mask, f(x), y)."
+                f"The 'where' argument to {self.__name__} is not supported; use "
+                "where(mask, f(x), y)."
             )
         return self._call(*args)
 

@@ -43,7 +43,7 @@ def _method(
     doc: str,
     finish: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[..., Any]:
-    """A method of IndexedPlace; with `finish`, the values go into ones, and it combines x and those."""
+    """A method of IndexedPlace; `finish` combines x and ones with the values put into them."""
 
     def method(
         self: "IndexedPlace",
@@ -69,9 +69,9 @@ class IndexedPlace:
     """`x.at[index]`: the part of x that an update changes.
 
     All methods but `get` return an array of the shape and dtype of x. An element that the index
-    names several times is updated several times by `add` and the like; by `set` one of the values is
-    kept. Negative indices count from the end; an index out of bounds is ignored, unless `mode` says
-    otherwise: "drop" (the default), "clip" or "promise_in_bounds" (for `get`, "fill" too).
+    names several times is updated several times by `add` and the like; by `set` one of the values
+    is kept. Negative indices count from the end; an index out of bounds is ignored, unless `mode`
+    says otherwise: "drop" (the default), "clip" or "promise_in_bounds" (for `get`, "fill" too).
     `unique_indices` and `indices_are_sorted` are promises that may make it faster, and
     `wrap_negative_indices=False` takes negative indices as out of bounds.
     """
@@ -182,7 +182,7 @@ def _together(name: str, x: Any, values: Any) -> tuple[Any, Any]:
     if not fits:
         warnings.warn(
             f"at[].{name}: scatter inputs have incompatible types: values of dtype "
-            f"{promotion.dtype_of(values)} cannot be cast safely to {dtype}. Cast them with astype.",
+            f"{promotion.dtype_of(values)} cannot be cast safely to {dtype}; use astype.",
             FutureWarning,
             stacklevel=4,
         )

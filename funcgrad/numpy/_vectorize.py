@@ -190,7 +190,7 @@ def _checked(
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """`func1d(x, *args, **kwargs)` for each x of one axis in arr; its result stands there instead."""
+    """`func1d(x, *args, **kwargs)` for each x of one axis in arr, its results in their place."""
     arr = to_array("apply_along_axis", arr)
     axis = canonical_axis(axis, arr.ndim)
 

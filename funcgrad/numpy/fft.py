@@ -80,7 +80,7 @@ def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | No
 
 
 def fftn(a: Any, s: Any = None, axes: Axes = None, norm: str | None = None) -> Any:
-    """The transform along several axes, by default all; s are the lengths to cut or fill them to."""
+    """The transform along several axes, by default all, cut or filled to lengths s."""
     return _transformed("fftn", FftType.FFT, a, s, axes, norm)
 
 

@@ -5,36 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base.aval import ShapedArray, aval_of
-from funcgrad.base.basis import (
-    broadcast_in_dim,
-    convert,
-    eq,
-    moveaxis,
-    select_n,
-)
+from funcgrad.base.aval import ShapedArray
+from funcgrad.base.basis import convert, eq, moveaxis
+from funcgrad.base.lists import Mask, drop, either, given, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler.passes import dce
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
-from funcgrad.primitives.call import masked
-from funcgrad.primitives.compare import clamp
+from funcgrad.primitives.compare import clamp, select_members
 from funcgrad.transforms import backward, batching, forward, masking, partial
-from funcgrad.transforms.backward import backward_program, is_linear
+from funcgrad.transforms.backward import backward_program, instantiate_ct, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted
 from funcgrad.transforms.forward import jvp_program, zeros_like_aval
 from funcgrad.transforms.masking import masked_program, needs_mask
-from funcgrad.transforms.partial import Partial, merge, split_program
+from funcgrad.transforms.partial import Partial, split_program
 from funcgrad.transforms.staging import stage_closed
 
 cond_p = Primitive("cond")
 
 Programs = tuple[ClosedJaxpr, ...]
-
-
-def joined(masks: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
-    """Position by position, whether any of the masks is True."""
-    return tuple(any(column) for column in zip(*masks, strict=True))
 
 
 def cond_evaluate(xp: Any, index: Any, *operands: Any, branches: Programs) -> Sequence[Any]:
@@ -51,45 +40,32 @@ def cond_abstract(
 
 
 def cond_forward(primals: Sequence, tangents: Sequence, branches: Programs) -> tuple:
-    nonzero = tuple(t is not None for t in tangents[1:])
-    out_nonzero = joined([jvp_program(b, nonzero)[1] for b in branches])
+    nonzero = present(tangents[1:])
+    out_nonzero = either([jvp_program(b, nonzero)[1] for b in branches])
     programs = tuple(jvp_program(b, nonzero, out_nonzero)[0] for b in branches)
-    given = [t for t in tangents[1:] if t is not None]
-    outs = cond_p.bind(*primals, *given, branches=programs)
+    outs = cond_p.bind(*primals, *given(tangents[1:]), branches=programs)
     count = len(out_nonzero)
-    return outs[:count], masked(out_nonzero, outs[count:])
+    return outs[:count], spread(out_nonzero, outs[count:])
 
 
 def cond_backward(cts: Sequence, index: Any, *operands: Any, branches: Programs) -> list[Any]:
     linear = tuple(map(is_linear, operands))
-    nonzero = tuple(ct is not None for ct in cts)
-    in_nonzero = joined([backward_program(b, linear, nonzero)[1] for b in branches])
-    linear_avals = [a for a, lin in zip(branches[0].in_avals, linear, strict=True) if lin]
-    programs = tuple(_with_cts(b, linear, nonzero, in_nonzero, linear_avals) for b in branches)
-    known = [o for o, lin in zip(operands, linear, strict=True) if not lin]
-    outs = cond_p.bind(index, *known, *(ct for ct in cts if ct is not None), branches=programs)
-    found = iter(masked(in_nonzero, outs))
-    return [None, *(next(found) if lin else None for lin in linear)]
+    nonzero = present(cts)
+    in_nonzero = either([backward_program(b, linear, nonzero)[1] for b in branches])
+    programs = tuple(_with_cts(b, linear, nonzero, in_nonzero) for b in branches)
+    outs = cond_p.bind(index, *drop(linear, operands), *given(cts), branches=programs)
+    return [None, *spread(linear, spread(in_nonzero, outs))]
 
 
-def _with_cts(
-    branch: ClosedJaxpr,
-    linear: tuple[bool, ...],
-    nonzero: tuple[bool, ...],
-    wanted: tuple[bool, ...],
-    avals: Sequence[ShapedArray],
-) -> ClosedJaxpr:
+def _with_cts(branch: ClosedJaxpr, linear: Mask, nonzero: Mask, wanted: Mask) -> ClosedJaxpr:
     """The branch's backward program, with zeros for cotangents that only other branches have."""
-    program, present = backward_program(branch, linear, nonzero)
+    program, in_nonzero = backward_program(branch, linear, nonzero)
+    avals = pick(linear, branch.in_avals)
 
     def make() -> ClosedJaxpr:
         def run(*args: Any) -> list[Any]:
-            found = iter(program(*args))
-            full = [
-                next(found) if p else zeros_like_aval(a)
-                for p, a in zip(present, avals, strict=True)
-            ]
-            return [ct for ct, w in zip(full, wanted, strict=True) if w]
+            cts = spread(in_nonzero, program(*args))
+            return pick(wanted, [*map(instantiate_ct, cts, avals)])
 
         return stage_closed(run, program.in_avals)[0]
 
@@ -98,9 +74,9 @@ def _with_cts(
 
 def cond_batch(axis: BatchAxis, values: Sequence, axes: Sequence, branches: Programs) -> tuple:
     operands = fronted(values[1:], axes[1:])
-    batched = tuple(a is not None for a in axes[1:])
+    batched = present(axes[1:])
     if axes[0] is None:
-        out_batched = joined([batch_program(b, axis, batched)[1] for b in branches])
+        out_batched = either([batch_program(b, axis, batched)[1] for b in branches])
         programs = tuple(batch_program(b, axis, batched, out_batched)[0] for b in branches)
         outs = cond_p.bind(values[0], *operands, branches=programs)
         return outs, [0 if b else None for b in out_batched]
@@ -112,26 +88,18 @@ def cond_batch(axis: BatchAxis, values: Sequence, axes: Sequence, branches: Prog
         _run_masked(axis, b, eq(lanes, np.int32(i)), operands, batched)
         for i, b in enumerate(branches)
     ]
-    outs = [_select_lanes(lanes, cases) for cases in zip(*results, strict=True)]
+    which = convert(lanes, np.bool_) if len(branches) == 2 else lanes
+    outs = [select_members(which, *cases) for cases in zip(*results, strict=True)]
     return outs, [0] * len(outs)
 
 
 def _run_masked(
-    axis: BatchAxis, branch: ClosedJaxpr, on: Any, operands: Sequence, batched: tuple[bool, ...]
+    axis: BatchAxis, branch: ClosedJaxpr, on: Any, operands: Sequence, batched: Mask
 ) -> tuple:
-    """One branch for the whole batch; loops stand still and callbacks are silent where it is off."""
+    """One branch for the whole batch; where off, loops stand still and callbacks are silent."""
     if not needs_mask(branch):
         return batch_program(branch, axis, batched, True)[0](*operands)
     return batch_program(masked_program(branch), axis, (True, *batched), True)[0](on, *operands)
-
-
-def _select_lanes(lanes: Any, cases: Sequence[Any]) -> Any:
-    """For each member of the batch, its own case."""
-    shape = aval_of(cases[0]).shape
-    which = lanes
-    if len(cases) == 2:
-        which = convert(lanes, np.bool_)
-    return select_n(broadcast_in_dim(which, shape, (0,)), *cases)
 
 
 def cond_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tuple:
@@ -141,15 +109,14 @@ def cond_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tupl
     if unknown[0]:
         return trace.record(cond_p, args, params)
     ops_unknown = unknown[1:]
-    out_unknown = joined([split_program(b, ops_unknown).out_unknown for b in branches])
+    out_unknown = either([split_program(b, ops_unknown).out_unknown for b in branches])
     splits = [split_program(b, ops_unknown, out_unknown) for b in branches]
     residual_avals = [a for s in splits for a in s.residual_avals]
     known = tuple(_known_branch(i, splits, residual_avals) for i in range(len(splits)))
     rest = tuple(_unknown_branch(i, splits) for i in range(len(splits)))
-    known_args = [a for a, u in zip(args, unknown, strict=True) if not u]
-    outs = cond_p.bind(*known_args, branches=known)
+    outs = cond_p.bind(*drop(unknown, args), branches=known)
     count = len(outs) - len(residual_avals)
-    rest_args = [args[0], *outs[count:], *(a for a, u in zip(args, unknown, strict=True) if u)]
+    rest_args = [args[0], *outs[count:], *pick(unknown, args)]
     rest_outs = trace.record(cond_p, rest_args, {"branches": rest})
     return merge(out_unknown, outs[:count], rest_outs)
 
@@ -183,22 +150,18 @@ def _unknown_branch(which: int, splits: Sequence) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr.replace(invars=[*invars, *jaxpr.invars[own:]]))
 
 
-def cond_dce(keep: tuple[bool, ...], eqn: Eqn) -> Eqn:
+def cond_dce(keep: Mask, eqn: Eqn) -> Eqn:
     branches: Programs = eqn.params["branches"]
-    used = joined(
-        [dce.dce_jaxpr(b.jaxpr, keep)[1] for b in branches] + [(False,) * (len(eqn.invars) - 1)]
-    )
+    used = either([dce.dce_jaxpr(b.jaxpr, keep)[1] for b in branches])
 
     def smaller(branch: ClosedJaxpr) -> ClosedJaxpr:
         jaxpr, _ = dce.dce_jaxpr(branch.jaxpr, keep, keep_inputs=True)
-        invars = [v for v, u in zip(jaxpr.invars, used, strict=True) if u]
-        return ClosedJaxpr(jaxpr.replace(invars=invars), branch.consts)
+        return branch.replace(jaxpr.replace(invars=pick(used, jaxpr.invars)))
 
     programs = tuple(b.derived(("cond_dce", keep, used), lambda b=b: smaller(b)) for b in branches)
-    mask = [True, *used]
     return eqn.replace(
-        invars=[v for v, u in zip(eqn.invars, mask, strict=True) if u],
-        outvars=[v for v, k in zip(eqn.outvars, keep, strict=True) if k],
+        invars=pick([True, *used], eqn.invars),
+        outvars=pick(keep, eqn.outvars),
         params={"branches": programs},
         effects=frozenset().union(*[p.effects for p in programs]),
     )

@@ -11,10 +11,10 @@ from typing import Any
 
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.basis import neg
+from funcgrad.base.lists import spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr
-from funcgrad.primitives.call import masked
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import instantiate_ct, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted, to_front
@@ -76,7 +76,7 @@ def linear_solve_forward(primals: Sequence, tangents: Sequence, programs: Progra
         program, nonzero = jvp_program(programs.matvec, (*moved, *(False,) * len(x)))
         given = [t for t in const_tangents[0] if t is not None]
         outs = program(*consts[0], *x, *given)
-        of_matrix = masked(nonzero, outs[len(x) :])
+        of_matrix = spread(nonzero, outs[len(x) :])
         rhs = [
             add_tangents(d, None if m is None else neg(m))
             for d, m in zip(rhs, of_matrix, strict=True)

@@ -1,19 +1,9 @@
-"""What scan and while share: operands in parts, and the masks of a carry that comes round again."""
+"""What scan and while share: the masks of a carry that comes round again, and reordering."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from funcgrad.base.masks import Mask
+from funcgrad.base.lists import Mask
 from funcgrad.ir.jaxpr import ClosedJaxpr
-
-
-def cut(items: Sequence[Any], *sizes: int) -> list[list[Any]]:
-    """Consecutive parts of these sizes, and what is left."""
-    parts, start = [], 0
-    for size in sizes:
-        parts.append(list(items[start : start + size]))
-        start += size
-    return [*parts, list(items[start:])]
 
 
 def fixpoint(step: Callable[[Mask], Mask], start: Mask) -> Mask:

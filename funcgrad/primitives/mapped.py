@@ -12,18 +12,18 @@ from funcgrad.base.aval import ShapedArray
 from funcgrad.base.axes import AxisName, NamedAxisEffect
 from funcgrad.base.backend import Device
 from funcgrad.base.basis import scalar_like
+from funcgrad.base.lists import drop, given, merge, pick, present, spread
 from funcgrad.base.shapes import insert_dim
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.primitives.arithmetic import div
-from funcgrad.primitives.call import masked
 from funcgrad.primitives.collective import psum_p
 from funcgrad.transforms import backward, batching, forward, partial
 from funcgrad.transforms.backward import backward_program, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted
 from funcgrad.transforms.forward import jvp_program
-from funcgrad.transforms.partial import Partial, merge, split_program
+from funcgrad.transforms.partial import Partial, split_program
 from funcgrad.transforms.staging import stage_closed
 
 pmap_p = Primitive("pmap")
@@ -81,10 +81,6 @@ def pmap_abstract(
     return outs, jaxpr.effects - {NamedAxisEffect(mapping.axis_name)}
 
 
-def chosen(mask: Sequence[bool], axes: MapAxes) -> MapAxes:
-    return tuple(a for a, m in zip(axes, mask, strict=True) if m)
-
-
 def pmap_forward(
     primals: Sequence,
     tangents: Sequence,
@@ -94,18 +90,18 @@ def pmap_forward(
     out_axes: MapAxes,
     **params: Any,
 ) -> tuple:
-    nonzero = tuple(t is not None for t in tangents)
+    nonzero = present(tangents)
     program, out_nonzero = jvp_program(jaxpr, nonzero)
     outs = pmap_p.bind(
         *primals,
-        *(t for t in tangents if t is not None),
+        *given(tangents),
         jaxpr=program,
-        in_axes=(*in_axes, *chosen(nonzero, in_axes)),
-        out_axes=(*out_axes, *chosen(out_nonzero, out_axes)),
+        in_axes=(*in_axes, *pick(nonzero, in_axes)),
+        out_axes=(*out_axes, *pick(out_nonzero, out_axes)),
         **params,
     )
     count = len(out_nonzero)
-    return outs[:count], masked(out_nonzero, outs[count:])
+    return outs[:count], spread(out_nonzero, outs[count:])
 
 
 def pmap_backward(
@@ -118,27 +114,24 @@ def pmap_backward(
     **params: Any,
 ) -> list[Any]:
     linear = tuple(map(is_linear, args))
-    nonzero = tuple(ct is not None for ct in cts)
+    nonzero = present(cts)
     program, in_nonzero = backward_program(jaxpr, linear, nonzero)
-    linear_axes = chosen(linear, in_axes)
-    ct_axes = chosen(in_nonzero, linear_axes)
-    shared_out = chosen(nonzero, out_axes)
+    ct_axes = tuple(pick(in_nonzero, pick(linear, in_axes)))
+    out_ct_axes = tuple(pick(nonzero, out_axes))
     whole = program.derived(
-        ("pmap_backward", mapping, ct_axes, shared_out),
-        lambda: _sum_shared(program, mapping, ct_axes, shared_out),
+        ("pmap_backward", mapping, ct_axes, out_ct_axes),
+        lambda: _sum_shared(program, mapping, ct_axes, out_ct_axes),
     )
-    known = [a for a, lin in zip(args, linear, strict=True) if not lin]
     outs = pmap_p.bind(
-        *known,
-        *(ct for ct in cts if ct is not None),
+        *drop(linear, args),
+        *given(cts),
         jaxpr=whole,
         mapping=mapping,
-        in_axes=(*chosen([not lin for lin in linear], in_axes), *shared_out),
+        in_axes=(*drop(linear, in_axes), *out_ct_axes),
         out_axes=ct_axes,
         **params,
     )
-    found = iter(masked(in_nonzero, outs))
-    return [next(found) if lin else None for lin in linear]
+    return spread(linear, spread(in_nonzero, outs))
 
 
 def _sum_shared(
@@ -173,7 +166,7 @@ def pmap_batch(
     out_axes: MapAxes,
     **params: Any,
 ) -> tuple:
-    batched = tuple(a is not None for a in axes)
+    batched = present(axes)
     program, out_batched = batch_program(jaxpr, axis, batched)
 
     def shift(mask: Sequence[bool], mapped: MapAxes) -> MapAxes:
@@ -193,26 +186,25 @@ def pmap_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tupl
     unknown = tuple(map(trace.is_unknown, args))
     split = split_program(params["jaxpr"], unknown)
     in_axes, out_axes = params["in_axes"], params["out_axes"]
-    known = [not u for u in unknown]
     stacked = (0,) * len(split.residual_avals)
     outs = pmap_p.bind(
-        *(a for a, k in zip(args, known, strict=True) if k),
+        *drop(unknown, args),
         **{
             **params,
             "jaxpr": split.known,
-            "in_axes": chosen(known, in_axes),
-            "out_axes": (*chosen([not u for u in split.out_unknown], out_axes), *stacked),
+            "in_axes": tuple(drop(unknown, in_axes)),
+            "out_axes": (*drop(split.out_unknown, out_axes), *stacked),
         },
     )
     count = len(outs) - len(stacked)
     rest = trace.record(
         pmap_p,
-        [*outs[count:], *(a for a, u in zip(args, unknown, strict=True) if u)],
+        [*outs[count:], *pick(unknown, args)],
         {
             **params,
             "jaxpr": split.unknown,
-            "in_axes": (*stacked, *chosen(unknown, in_axes)),
-            "out_axes": chosen(split.out_unknown, out_axes),
+            "in_axes": (*stacked, *pick(unknown, in_axes)),
+            "out_axes": tuple(pick(split.out_unknown, out_axes)),
         },
     )
     return merge(split.out_unknown, outs[:count], rest)

@@ -83,7 +83,7 @@ def nary_abstract(
         if each is None:
             check_same_dtype(primitive.name, avals)
         dtype = result(avals[0].dtype)
-        weak = all(a.weak_type for a in avals) and dtype != np.bool_
+        weak = all(a.weak_type for a in avals)
         return avals[0].update(
             shape=nary_shape(primitive.name, avals), dtype=np.dtype(dtype), weak_type=weak
         )

@@ -1,18 +1,20 @@
 """checkpoint: keep little of the forward computation, and run it again for the derivative."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from funcgrad.base.aval import ShapedArray
+from funcgrad.base.lists import Mask, cut, drop, given, merge, pick, present, spread
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler.passes import cse, dce
 from funcgrad.compiler.passes.inline import inline
-from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
+from funcgrad.ir.effects import happens_once
+from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, joined_effects
 from funcgrad.primitives.call import program_call
 from funcgrad.transforms import backward, batching, forward, partial
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.forward import instantiate_zeros
-from funcgrad.transforms.partial import Partial, merge, split_program
+from funcgrad.transforms.partial import Partial, split_program
 
 remat_p = Primitive("checkpoint")
 optimization_barrier_p = Primitive("optimization_barrier")
@@ -31,16 +33,13 @@ def barrier(values: Sequence[Any]) -> tuple:
 
 def barrier_forward(primals: Sequence, tangents: Sequence) -> tuple:
     outs = barrier(primals)
-    if all(t is None for t in tangents):
+    if not any(present(tangents)):
         return outs, tangents
-    full = [instantiate_zeros(p, t) for p, t in zip(primals, tangents, strict=True)]
-    return outs, barrier(full)
+    return outs, barrier([*map(instantiate_zeros, primals, tangents)])
 
 
 def barrier_backward(cts: Sequence, *args: Any) -> list[Any]:
-    present = [ct for ct in cts if ct is not None]
-    through = iter(barrier(present))
-    passed = [None if ct is None else next(through) for ct in cts]
+    passed = spread(present(cts), barrier(given(cts)))
     return [ct if is_linear(a) else None for ct, a in zip(passed, args, strict=True)]
 
 
@@ -76,61 +75,56 @@ def remat_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tup
         ("remat", unknown, params["policy"]),
         lambda: recompute_plan(params["jaxpr"], unknown, params["policy"]),
     )
-    known, rest, out_unknown, num_saved, used = plan
-    known_args = [a for a, u in zip(args, unknown, strict=True) if not u]
-    outs = remat_p.bind(*known_args, **{**params, "jaxpr": known})
-    count = len(outs) - num_saved
-    again = [a for a, u in zip(known_args, used, strict=True) if u]
-    unknown_args = [a for a, u in zip(args, unknown, strict=True) if u]
+    known_args = drop(unknown, args)
+    outs = remat_p.bind(*known_args, **{**params, "jaxpr": plan.known})
+    known_outs, saved = cut(outs, plan.out_unknown.count(False))
     rest_outs = trace.record(
         remat_p,
-        [*outs[count:], *again, *unknown_args],
-        {**params, "jaxpr": rest, "differentiated": True},
+        [*saved, *pick(plan.used_again, known_args), *pick(unknown, args)],
+        {**params, "jaxpr": plan.rest, "differentiated": True},
     )
-    return merge(out_unknown, outs[:count], rest_outs)
+    return merge(plan.out_unknown, known_outs, rest_outs)
 
 
-def recompute_plan(
-    program: ClosedJaxpr, unknown: tuple[bool, ...], policy: Policy | None
-) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], int, list[bool]]:
-    """The known half (outputs, saved values) and the rest (saved, known inputs, unknown inputs).
+class Plan(NamedTuple):
+    """A program in two: `known` gives the known outputs and the saved values; `rest` takes those,
+    the known inputs used again, and the unknown inputs."""
 
-    Also which outputs are unknown, how many values are saved, and which known inputs are needed
-    again.
-    """
+    known: ClosedJaxpr
+    rest: ClosedJaxpr
+    out_unknown: Mask
+    used_again: list[bool]
+
+
+def recompute_plan(program: ClosedJaxpr, unknown: Mask, policy: Policy | None) -> Plan:
+    """Split a program, and replace what it would store by computing it again."""
     split = split_program(program, unknown)
     known = inline(split.known)
     jaxpr = known.jaxpr
-    count = len(jaxpr.outvars) - len(split.residual_avals)
-    residuals = jaxpr.outvars[count:]
-    allowed = [v for e in jaxpr.eqns for v in e.outvars if saveable(policy, e)]
-    # The program that makes the residuals, with what the policy saves as inputs.
-    cut = [e for e in jaxpr.eqns if not any(v in set(allowed) for v in e.outvars)]
-    recompute = jaxpr.replace(
-        invars=[*allowed, *jaxpr.invars], outvars=residuals, eqns=_without_effects(cut)
+    outputs, residuals = cut(jaxpr.outvars, split.out_unknown.count(False))
+    stored = [saveable(policy, e) for e in jaxpr.eqns]
+    allowed = [v for e in pick(stored, jaxpr.eqns) for v in e.outvars]
+    # The program that makes the residuals, with what may be saved as inputs.
+    recompute, used = dce.dce_jaxpr(
+        jaxpr.replace(
+            invars=[*allowed, *jaxpr.invars], outvars=residuals, eqns=drop(stored, jaxpr.eqns)
+        ),
+        (True,) * len(residuals),
     )
-    recompute, used = dce.dce_jaxpr(recompute, (True,) * len(residuals))
-    saved = [v for v, u in zip(allowed, used[: len(allowed)], strict=True) if u]
-    used_inputs = used[len(allowed) :]
-    first = dce.dce(known.replace(jaxpr=jaxpr.replace(outvars=[*jaxpr.outvars[:count], *saved])))
-    return (
-        first,
-        _after_recompute(ClosedJaxpr(recompute, known.consts), split.unknown),
-        split.out_unknown,
-        len(saved),
-        used_inputs,
-    )
+    used_saved, used_inputs = cut(used, len(allowed))
+    saved = pick(used_saved, allowed)
+    first = dce.dce(known.replace(jaxpr.replace(outvars=[*outputs, *saved])))
+    rest = _after_recompute(ClosedJaxpr(recompute, known.consts), split.unknown)
+    return Plan(first, rest, split.out_unknown, used_inputs)
 
 
 def saveable(policy: Policy | None, eqn: Eqn) -> bool:
+    """Whether results may be saved: as the policy says, and always where effects happen once."""
+    if happens_once(eqn.effects):
+        return True
     if policy is None:
         return False
     return bool(policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params))
-
-
-def _without_effects(eqns: Sequence[Eqn]) -> list[Eqn]:
-    """Effects happen once, in the known half; equations that only have effects are not repeated."""
-    return [e for e in eqns if not e.effects]
 
 
 def _after_recompute(again: ClosedJaxpr, rest: ClosedJaxpr) -> ClosedJaxpr:
@@ -145,12 +139,13 @@ def _after_recompute(again: ClosedJaxpr, rest: ClosedJaxpr) -> ClosedJaxpr:
         return naming.get(atom, atom) if isinstance(atom, Var) else atom
 
     eqns = [e.replace(invars=[read(v) for v in e.invars]) for e in second.eqns]
+    eqns = [*([opaque] if inputs else []), *first.eqns, *eqns]
     jaxpr = Jaxpr(
         [*first.constvars, *second.constvars],
         [*inputs, *second.invars[num_res:]],
         [read(v) for v in second.outvars],
-        [*([opaque] if inputs else []), *first.eqns, *eqns],
-        second.effects,
+        eqns,
+        joined_effects(eqns),
         second.debug_info,
     )
     return ClosedJaxpr(jaxpr, [*again.consts, *rest.consts])

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 from funcgrad.base.aval import ShapedArray, tangent_aval
 from funcgrad.base.basis import moveaxis
 from funcgrad.base.dtypes import buffer_dtype
-from funcgrad.base.masks import Mask, drop, given, merge, pick, present, spread
+from funcgrad.base.lists import Mask, cut, drop, given, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler.passes import dce
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Var
-from funcgrad.primitives.loop import cut, fixpoint, reordered, stable_masks
+from funcgrad.primitives.loop import fixpoint, reordered, stable_masks
 from funcgrad.transforms import backward, batching, forward, masking, partial
 from funcgrad.transforms.backward import Linear, backward_pass, instantiate_ct, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted, to_front

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.base.aval import ShapedArray, tangent_aval
-from funcgrad.base.masks import Mask, drop, given, inverse, merge, pick, present, spread
+from funcgrad.base.lists import Mask, cut, drop, given, inverse, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler.passes import dce
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.effects import quiet
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Var
 from funcgrad.primitives.compare import bitwise_and, select_members
-from funcgrad.primitives.loop import cut, reordered, stable_masks
+from funcgrad.primitives.loop import reordered, stable_masks
 from funcgrad.primitives.reduction import reduce_or
 from funcgrad.transforms import backward, batching, forward, masking, partial
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted, to_front

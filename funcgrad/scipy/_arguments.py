@@ -7,14 +7,17 @@ import numpy as np
 
 from funcgrad import lax
 from funcgrad.api.custom import custom_jvp
-from funcgrad.base.basis import add, full_like
+from funcgrad.base.basis import add, convert, full_like
 from funcgrad.numpy._choosing import where
 from funcgrad.numpy._promotion import inexact, is_complex
 from funcgrad.primitives.custom import SymbolicZero
 
 
-def reals(name: str, *args: Any) -> list[Any]:
-    """The arguments of the function `name` as float arrays of one dtype."""
+def reals(name: str, *args: Any, weak: bool = True) -> list[Any]:
+    """The arguments of the function `name` as float arrays of one dtype.
+
+    If all are Python numbers, that dtype is a weak one, or not without `weak`.
+    """
     arrays = list(inexact(name, *args))
     if is_complex(arrays[0]):
         given = ", ".join(x.aval.str_short() for x in arrays)
@@ -22,11 +25,11 @@ def reals(name: str, *args: Any) -> list[Any]:
             f"{name} does not support complex-valued inputs, got {given} after promotion. Give it "
             "the real part."
         )
-    return arrays
+    return arrays if weak else [convert(x, x.aval.dtype) for x in arrays]
 
 
-def real(name: str, x: Any) -> Any:
-    return reals(name, x)[0]
+def real(name: str, x: Any, weak: bool = True) -> Any:
+    return reals(name, x, weak=weak)[0]
 
 
 def partials(function: custom_jvp, *rules: Callable[..., Any]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from funcgrad import lax
 from funcgrad.base import dtypes
+from funcgrad.base.basis import convert
 from funcgrad.numpy._promotion import inexact1, is_complex, promote_dtypes
 from funcgrad.primitives import normal
 from funcgrad.scipy._arguments import real, reals
@@ -28,27 +29,28 @@ def erfinv(x: Any) -> Any:
 def erfcx(x: Any) -> Any:
     """exp(x^2) erfc(x) of real or complex x."""
     x = inexact1("erfcx", x)
-    return normal.wofz(x * 1j) if is_complex(x) else normal.erfcx(x)
+    return wofz(x * 1j) if is_complex(x) else normal.erfcx(convert(x, x.dtype))
 
 
 def dawsn(x: Any) -> Any:
     """Dawson's integral, exp(-x^2) times the integral of exp(t^2) from 0 to x."""
-    return normal.dawsn(real("dawsn", x))
+    return normal.dawsn(real("dawsn", x, weak=False))
 
 
 def wofz(z: Any) -> Any:
     """The Faddeeva function, exp(-z^2) erfc(-i z)."""
-    return normal.wofz(promote_dtypes("wofz", z, kind=dtypes.to_complex)[0])
+    z = promote_dtypes("wofz", z, kind=dtypes.to_complex)[0]
+    return normal.wofz(convert(z, z.dtype))
 
 
 def ndtr(x: Any) -> Any:
     """The cumulative distribution function of the standard normal distribution."""
-    return 0.5 * lax.erfc(real("ndtr", x) * -math.sqrt(0.5))
+    return 0.5 * lax.erfc(real("ndtr", x, weak=False) * -math.sqrt(0.5))
 
 
 def ndtri(p: Any) -> Any:
     """The inverse of ndtr: infinite at 0 and 1, nan beyond."""
-    return normal.ndtri(real("ndtri", p))
+    return normal.ndtri(real("ndtri", p, weak=False))
 
 
 def log_ndtr(x: Any, series_order: int = 3) -> Any:
@@ -60,9 +62,9 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
         raise TypeError(f"log_ndtr: series_order must be a Python integer, got {series_order!r}")
     if not 0 <= series_order <= 30:
         raise ValueError(f"log_ndtr: series_order must be in 0 .. 30, got {series_order}")
-    return normal.log_ndtr(real("log_ndtr", x))
+    return normal.log_ndtr(real("log_ndtr", x, weak=False))
 
 
 def owens_t(h: Any, a: Any) -> Any:
     """Owen's T function: the probability that standard normal X > h and 0 < Y < a X."""
-    return normal.owens_t(*reals("owens_t", h, a))
+    return normal.owens_t(*reals("owens_t", h, a, weak=False))

@@ -12,6 +12,7 @@ from funcgrad.api.derivatives import jvp
 from funcgrad.base import dtypes
 from funcgrad.base.aval import aval_of
 from funcgrad.base.backend import scipy
+from funcgrad.base.basis import convert
 from funcgrad.base.shapes import concrete_int
 from funcgrad.numpy._promotion import inexact, inexact1, is_complex
 from funcgrad.primitives import gamma as family
@@ -36,7 +37,7 @@ def loggamma(x: Any) -> Any:
 
 def gammasgn(x: Any) -> Any:
     """The sign of gamma(x), 1 or -1; nan at its poles below 0."""
-    x = real("gammasgn", x)
+    x = real("gammasgn", x, weak=False)
     below, floor = x < 0, lax.floor(x)
     negative = (below & (floor % 2 != 0)) | ((x == 0) & jnp.signbit(x))
     undefined = (below & (x == floor)) | jnp.isnan(x)
@@ -46,7 +47,9 @@ def gammasgn(x: Any) -> Any:
 def gamma(x: Any) -> Any:
     """The gamma function of real or complex x; nan at its poles -1, -2, ..., infinite at 0."""
     x = inexact1("gamma", x)
-    return lax.exp(family.complex_lgamma(x)) if is_complex(x) else family.gamma(x)
+    if is_complex(x):
+        return lax.exp(family.complex_lgamma(x))
+    return family.gamma(convert(x, x.dtype))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
@@ -76,7 +79,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
 
 def poch(z: Any, m: Any) -> Any:
     """The rising factorial (z)_m = gamma(z + m) / gamma(z)."""
-    return family.poch(*reals("poch", z, m))
+    return family.poch(*reals("poch", z, m, weak=False))
 
 
 def betaln(a: Any, b: Any) -> Any:
@@ -86,7 +89,7 @@ def betaln(a: Any, b: Any) -> Any:
 
 def beta(a: Any, b: Any) -> Any:
     """The beta function gamma(a) gamma(b) / gamma(a + b)."""
-    a, b = reals("beta", a, b)
+    a, b = reals("beta", a, b, weak=False)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(family.betaln(a, b))
 
 

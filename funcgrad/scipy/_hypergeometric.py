@@ -11,7 +11,7 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
 
     Differentiable with respect to all arguments; with respect to a and b once only.
     """
-    return hypergeometric.hyp1f1(*reals("hyp1f1", a, b, x))
+    return hypergeometric.hyp1f1(*reals("hyp1f1", a, b, x, weak=False))
 
 
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
@@ -20,4 +20,4 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     Differentiable with respect to all arguments; with respect to a, b and c once only, and not
     close to x = 1, where that derivative is nan.
     """
-    return hypergeometric.hyp2f1(*reals("hyp2f1", a, b, c, x))
+    return hypergeometric.hyp2f1(*reals("hyp2f1", a, b, c, x, weak=False))

@@ -7,8 +7,9 @@ transpose with respect to it is.
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
+from funcgrad.base.aval import ShapedArray, tangent_aval
 from funcgrad.base.basis import unbroadcast
+from funcgrad.base.lists import Mask, drop, given, merge, pick, present, spread
 from funcgrad.base.trace import Primitive, inherited_source
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from funcgrad.transforms.forward import add_tangents, zeros_like_aval
@@ -95,34 +96,27 @@ def backward_pass(
     ]
 
 
-def backward_program(
-    program: ClosedJaxpr, linear: tuple[bool, ...], nonzero: tuple[bool, ...]
-) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+def backward_program(program: ClosedJaxpr, linear: Mask, nonzero: Mask) -> tuple[ClosedJaxpr, Mask]:
     """The program (known inputs, nonzero output cts) -> nonzero cts of the linear inputs.
 
     Also says, for each linear input, whether its cotangent is among those.
     """
 
-    def make() -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    def make() -> tuple[ClosedJaxpr, Mask]:
         in_nonzero: list[bool] = []
-        count = linear.count(False)
+        known_avals, linear_avals = drop(linear, program.in_avals), pick(linear, program.in_avals)
 
         def run(*flat: Any) -> list[Any]:
-            known, given = iter(flat[:count]), iter(flat[count:])
-            args = [
-                Linear(a) if lin else next(known)
-                for a, lin in zip(program.in_avals, linear, strict=True)
-            ]
-            cts = [next(given) if n else None for n in nonzero]
-            in_cts = backward_pass(program.jaxpr, program.consts, args, cts)
-            wanted = [ct for ct, lin in zip(in_cts, linear, strict=True) if lin]
-            in_nonzero.extend(ct is not None for ct in wanted)
-            return [ct for ct in wanted if ct is not None]
+            known, out_cts = flat[: len(known_avals)], flat[len(known_avals) :]
+            args = merge(linear, known, map(Linear, linear_avals))
+            cts = spread(nonzero, out_cts)
+            in_cts = pick(linear, backward_pass(program.jaxpr, program.consts, args, cts))
+            in_nonzero.extend(present(in_cts))
+            return given(in_cts)
 
-        known_avals = [a for a, lin in zip(program.in_avals, linear, strict=True) if not lin]
-        ct_avals = [tangent_aval(a) for a, n in zip(program.out_avals, nonzero, strict=True) if n]
-        info = program.jaxpr.debug_info
-        closed, operands = stage_closed(run, [*known_avals, *ct_avals], info)
+        ct_avals = map(tangent_aval, pick(nonzero, program.out_avals))
+        avals = [*known_avals, *ct_avals]
+        closed, operands = stage_closed(run, avals, program.jaxpr.debug_info)
         assert not operands
         return closed, tuple(in_nonzero)
 
@@ -160,9 +154,3 @@ def unary(primitive: Primitive, transpose: Callable) -> None:
         return [transpose(cts[0], operand, **params)]
 
     rules[primitive] = rule
-
-
-def ct_matches(ct: Any, aval: ShapedArray) -> bool:
-    """Whether a cotangent has the shape and dtype that belongs to `aval`."""
-    got, want = aval_of(ct), tangent_aval(aval)
-    return got.shape == want.shape and got.dtype == want.dtype

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.axes import Axis, NamedAxisEffect, bind_axis
 from funcgrad.base.basis import expand, moveaxis, reshape
-from funcgrad.base.shapes import insert_dim, remove_axes
+from funcgrad.base.lists import Mask
+from funcgrad.base.shapes import remove_axes
 from funcgrad.base.trace import (
     Primitive,
     Trace,
@@ -85,7 +86,8 @@ class BatchTracer(Tracer):
         self.aval: ShapedArray = full.update(shape=remove_axes(full.shape, (axis,)))
 
     def __repr__(self) -> str:
-        return f"BatchTracer<{self.aval.str_short()}, batched along axis {self.axis} of {self.value!r}>"
+        kind = self.aval.str_short()
+        return f"BatchTracer<{kind}, batched along axis {self.axis} of {self.value!r}>"
 
     def __str__(self) -> str:
         return repr(self)
@@ -115,15 +117,15 @@ def vmap_flat(
 def batch_program(
     program: ClosedJaxpr,
     axis: BatchAxis,
-    batched: tuple[bool, ...],
-    force: bool | tuple[bool, ...] = False,
-) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    batched: Mask,
+    force: bool | Mask = False,
+) -> tuple[ClosedJaxpr, Mask]:
     """The program on a batch, batch axes in front; which outputs are batched.
 
     `force` says which outputs must be batched even when they are the same for all members.
     """
 
-    def make() -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    def make() -> tuple[ClosedJaxpr, Mask]:
         out_batched: list[bool] = []
 
         def run(*values: Any) -> list[Any]:
@@ -214,7 +216,3 @@ def leading(primitive: Primitive) -> None:
         return outs, [0] * len(outs)
 
     rules[primitive] = rule
-
-
-def with_axis(shape: Sequence[int], where: int | None, axis: BatchAxis) -> tuple[int, ...]:
-    return tuple(shape) if where is None else insert_dim(tuple(shape), where, axis.size)

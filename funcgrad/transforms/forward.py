@@ -12,6 +12,7 @@ from funcgrad.base import dtypes
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.basis import add, broadcast_scalar, broadcast_to_shape
+from funcgrad.base.lists import Mask, given, pick, present, spread
 from funcgrad.base.trace import Primitive, Trace, Tracer, current_trace, starting, under
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import stage_closed
@@ -117,31 +118,29 @@ def jvp(
 
 
 def jvp_program(
-    program: ClosedJaxpr, nonzero: tuple[bool, ...], instantiate: bool | tuple[bool, ...] = False
-) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    program: ClosedJaxpr, nonzero: Mask, instantiate: bool | Mask = False
+) -> tuple[ClosedJaxpr, Mask]:
     """The program (primals, nonzero tangents) -> (outs, nonzero out tangents), and which those are.
 
     `instantiate` says which output tangents must be there even when they are zero.
     """
 
-    def make() -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    def make() -> tuple[ClosedJaxpr, Mask]:
         out_nonzero: list[bool] = []
 
         def both(*flat: Any) -> list[Any]:
-            primals, given = flat[: len(nonzero)], iter(flat[len(nonzero) :])
-            tangents = [next(given) if n else None for n in nonzero]
-            outs, out_tangents = jvp(program, primals, tangents)
+            primals, tangents = flat[: len(nonzero)], flat[len(nonzero) :]
+            outs, out_tangents = jvp(program, primals, spread(nonzero, tangents))
             forced = (instantiate,) * len(outs) if isinstance(instantiate, bool) else instantiate
             out_tangents = [
                 instantiate_zeros(o, t) if f else t
                 for o, t, f in zip(outs, out_tangents, forced, strict=True)
             ]
-            out_nonzero.extend(t is not None for t in out_tangents)
-            return [*outs, *(t for t in out_tangents if t is not None)]
+            out_nonzero.extend(present(out_tangents))
+            return [*outs, *given(out_tangents)]
 
-        avals = program.in_avals
-        tangent_avals = [tangent_aval(a) for a, n in zip(avals, nonzero, strict=True) if n]
-        closed, operands = stage_closed(both, [*avals, *tangent_avals], program.jaxpr.debug_info)
+        avals = [*program.in_avals, *map(tangent_aval, pick(nonzero, program.in_avals))]
+        closed, operands = stage_closed(both, avals, program.jaxpr.debug_info)
         assert not operands
         return closed, tuple(out_nonzero)
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.dtypes import float0
+from funcgrad.base.lists import Mask, given, pick, present
 from funcgrad.base.source import function_place
 from funcgrad.base.trace import current_trace, starting
 from funcgrad.ir.evaluate import eval_jaxpr
@@ -21,12 +22,12 @@ class LinearProgram(NamedTuple):
     consts: list[Any]
     in_avals: list[ShapedArray]
     out_avals: list[ShapedArray]
-    out_nonzero: list[bool]
+    out_nonzero: Mask
 
     def push(self, tangents: Sequence[Any]) -> list[Any]:
         """Tangents of the outputs, from tangents of all inputs."""
-        given = [t for t, a in zip(tangents, self.in_avals, strict=True) if a.dtype != float0]
-        outs = iter(eval_jaxpr(self.jaxpr, self.consts, *given))
+        moves = [t for t, a in zip(tangents, self.in_avals, strict=True) if a.dtype != float0]
+        outs = iter(eval_jaxpr(self.jaxpr, self.consts, *moves))
         return [
             next(outs) if n else zeros_like_aval(a)
             for n, a in zip(self.out_nonzero, self.out_avals, strict=True)
@@ -34,10 +35,21 @@ class LinearProgram(NamedTuple):
 
     def pull(self, cts: Sequence[Any]) -> list[Any]:
         """Cotangents of all inputs (None where zero), from cotangents of the outputs."""
-        wanted = [ct for ct, n in zip(cts, self.out_nonzero, strict=True) if n]
+        wanted = pick(self.out_nonzero, cts)
         args = [Linear(v.aval) for v in self.jaxpr.invars]
         found = iter(backward_pass(self.jaxpr, self.consts, args, wanted))
         return [None if a.dtype == float0 else next(found) for a in self.in_avals]
+
+
+def linear_program(
+    function: Callable[..., Sequence[Any]], in_avals: Sequence[ShapedArray]
+) -> LinearProgram:
+    """A flat function that is linear already, written down; what needs no argument is computed."""
+    trace = Partial(current_trace(), DebugInfo(function_place(function)))
+    with starting(trace):
+        jaxpr, consts = trace.close(function(*map(trace.argument, in_avals)))
+    out_avals = jaxpr.out_avals
+    return LinearProgram(jaxpr, consts, [*in_avals], out_avals, (True,) * len(out_avals))
 
 
 def linearize_flat(
@@ -53,7 +65,6 @@ def linearize_flat(
     with starting(trace):
         tangents = [None if a.dtype == float0 else trace.argument(a) for a in in_avals]
         outs, out_tangents = jvp(function, primals, tangents)
-        nonzero = [t is not None for t in out_tangents]
-        jaxpr, consts = trace.close([t for t in out_tangents if t is not None])
+        jaxpr, consts = trace.close(given(out_tangents))
     out_avals = [tangent_aval(aval_of(o)) for o in outs]
-    return outs, LinearProgram(jaxpr, consts, in_avals, out_avals, nonzero)
+    return outs, LinearProgram(jaxpr, consts, in_avals, out_avals, present(out_tangents))

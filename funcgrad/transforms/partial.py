@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad.base.aval import ShapedArray
+from funcgrad.base.lists import Mask, drop, merge, pick
 from funcgrad.base.trace import Primitive, current_trace, starting, under
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import RecordedTracer, Recorder, stage
@@ -35,13 +36,11 @@ class Split(NamedTuple):
 
     known: ClosedJaxpr
     unknown: ClosedJaxpr
-    out_unknown: tuple[bool, ...]
+    out_unknown: Mask
     residual_avals: list[ShapedArray]
 
 
-def split_program(
-    program: ClosedJaxpr, unknown: tuple[bool, ...], force_unknown: tuple[bool, ...] = ()
-) -> Split:
+def split_program(program: ClosedJaxpr, unknown: Mask, force_unknown: Mask = ()) -> Split:
     """Split by which inputs are unknown; outputs marked in `force_unknown` go to the unknown side.
 
     Run the program under Partial, with Staging as its parent.
@@ -53,23 +52,17 @@ def split_program(
 
         def known_half(*known_args: Any) -> list[Any]:
             trace = Partial(current_trace(), program.jaxpr.debug_info)
-            given = iter(known_args)
             with starting(trace):
-                args = [
-                    trace.argument(a) if u else next(given)
-                    for a, u in zip(program.in_avals, unknown, strict=True)
-                ]
-                outs = program(*args)
+                unknown_args = map(trace.argument, pick(unknown, program.in_avals))
+                outs = program(*merge(unknown, known_args, unknown_args))
                 out_unknown = tuple(
                     f or trace.is_unknown(o) for o, f in zip(outs, forced, strict=True)
                 )
-                rest = [o for o, u in zip(outs, out_unknown, strict=True) if u]
-                jaxpr, values = trace.close(rest)
+                jaxpr, values = trace.close(pick(out_unknown, outs))
             found.extend((jaxpr, out_unknown))
-            known_outs = [o for o, u in zip(outs, out_unknown, strict=True) if not u]
-            return [*known_outs, *values]
+            return [*drop(out_unknown, outs), *values]
 
-        known_avals = [a for a, u in zip(program.in_avals, unknown, strict=True) if not u]
+        known_avals = drop(unknown, program.in_avals)
         known, consts = stage(known_half, known_avals, program.jaxpr.debug_info)
         jaxpr, out_unknown = found
         rest = jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars])
@@ -88,17 +81,10 @@ def program_rule(primitive: Primitive, known_params: Callable, unknown_params: C
     def rule(trace: Partial, args: Sequence, params: dict[str, Any]) -> tuple:
         unknown = tuple(map(trace.is_unknown, args))
         split = split_program(params["jaxpr"], unknown)
-        known_args = [a for a, u in zip(args, unknown, strict=True) if not u]
-        outs = primitive.bind(*known_args, **known_params(params, split))
+        outs = primitive.bind(*drop(unknown, args), **known_params(params, split))
         count = len(outs) - len(split.residual_avals)
-        rest_args = [*outs[count:], *(a for a, u in zip(args, unknown, strict=True) if u)]
+        rest_args = [*outs[count:], *pick(unknown, args)]
         rest = trace.record(primitive, rest_args, unknown_params(params, split))
         return merge(split.out_unknown, outs[:count], rest)
 
     rules[primitive] = rule
-
-
-def merge(mask: Sequence[bool], where_false: Sequence[Any], where_true: Sequence[Any]) -> tuple:
-    """Interleave two lists again: True takes the next of `where_true`."""
-    false, true = iter(where_false), iter(where_true)
-    return tuple(next(true) if m else next(false) for m in mask)

@@ -90,7 +90,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         return QRResult(matrix_transpose(packed), taus)
     if mode not in ("reduced", "r", "full", "complete"):
         raise ValueError(
-            f"Unsupported QR decomposition mode {mode!r}; there are 'reduced', 'complete', 'r', 'raw'"
+            f"Unsupported QR decomposition mode {mode!r}; there are 'reduced', 'complete', "
+            "'r' and 'raw'"
         )
     q, r = linalg_qr.qr(a, full_matrices=mode == "complete")
     return r if mode == "r" else QRResult(q, r)

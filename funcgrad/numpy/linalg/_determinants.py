@@ -185,7 +185,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def cond(x: Any, p: Order = None) -> Any:
-    """The condition number |x| |x^-1| of matrices in the norm p, by default the singular values'."""
+    """The condition number |x| |x^-1| of matrices in the norm p, by default that of order 2."""
     x = matrices("cond", x)
     if 0 in x.aval.shape[-2:]:
         raise ValueError(f"linalg.cond: input array must not be empty; got shape {x.aval.shape}")

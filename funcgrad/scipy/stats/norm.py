@@ -23,35 +23,35 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The probability to lie below x."""
-    x, loc, scale = reals("norm.cdf", x, loc, scale)
+    x, loc, scale = reals("norm.cdf", x, loc, scale, weak=False)
     return ndtr((x - loc) / scale)
 
 
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log(cdf), accurate in both tails."""
-    x, loc, scale = reals("norm.logcdf", x, loc, scale)
+    x, loc, scale = reals("norm.logcdf", x, loc, scale, weak=False)
     return log_ndtr((x - loc) / scale)
 
 
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The probability to lie above x."""
-    x, loc, scale = reals("norm.sf", x, loc, scale)
+    x, loc, scale = reals("norm.sf", x, loc, scale, weak=False)
     return ndtr((loc - x) / scale)
 
 
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log(sf), accurate in both tails."""
-    x, loc, scale = reals("norm.logsf", x, loc, scale)
+    x, loc, scale = reals("norm.logsf", x, loc, scale, weak=False)
     return log_ndtr((loc - x) / scale)
 
 
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of cdf; nan unless 0 <= q <= 1."""
-    q, loc, scale = reals("norm.ppf", q, loc, scale)
+    q, loc, scale = reals("norm.ppf", q, loc, scale, weak=False)
     return normal.ndtri(q) * scale + loc
 
 
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of sf; nan unless 0 <= q <= 1."""
-    q, loc, scale = reals("norm.isf", q, loc, scale)
+    q, loc, scale = reals("norm.isf", q, loc, scale, weak=False)
     return loc - normal.ndtri(q) * scale

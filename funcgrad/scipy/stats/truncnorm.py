@@ -42,7 +42,7 @@ def _some_number_between(a: Any, b: Any) -> Any:
 
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density; -inf outside, nan unless a < b."""
-    x, a, b, loc, scale = reals("truncnorm.logpdf", x, a, b, loc, scale)
+    x, a, b, loc, scale = reals("truncnorm.logpdf", x, a, b, loc, scale, weak=False)
     z = (x - loc) / scale
     out = norm.logpdf(x, loc, scale) - _log_mass(a, b)
     out = jnp.where((z < a) | (z > b), -np.inf, out)
@@ -56,7 +56,7 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log(cdf), accurate in both tails."""
-    x, a, b, loc, scale = reals("truncnorm.logcdf", x, a, b, loc, scale)
+    x, a, b, loc, scale = reals("truncnorm.logcdf", x, a, b, loc, scale, weak=False)
     z = (x - loc) / scale
     inside = (z > a) & (z < b)
     middle = jnp.where(inside, z, _some_number_between(a, b))
@@ -74,7 +74,7 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log(sf), accurate in both tails."""
-    x, a, b, loc, scale = reals("truncnorm.logsf", x, a, b, loc, scale)
+    x, a, b, loc, scale = reals("truncnorm.logsf", x, a, b, loc, scale, weak=False)
     return logcdf(-x, -b, -a, -loc, scale)
 
 

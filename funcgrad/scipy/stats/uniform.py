@@ -22,7 +22,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The probability to lie below x."""
-    x, loc, scale = reals("uniform.cdf", x, loc, scale)
+    x, loc, scale = reals("uniform.cdf", x, loc, scale, weak=False)
     inside = jnp.where(x > loc + scale, 1, (x - loc) / scale)
     return jnp.where(x < loc, 0, inside)
 

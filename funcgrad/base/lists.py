@@ -1,4 +1,7 @@
-"""Lists taken apart and put together again by masks: tuples that say True or False of each item."""
+"""Lists taken apart and put together again: by sizes, or by masks.
+
+A mask is a tuple that says True or False of each item.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -6,6 +9,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 Mask = tuple[bool, ...]
+
+
+def cut(items: Sequence[Any], *sizes: int) -> list[list[Any]]:
+    """Consecutive parts of these sizes, and what is left."""
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(list(items[start : start + size]))
+        start += size
+    return [*parts, list(items[start:])]
 
 
 def pick(mask: Sequence[bool], items: Sequence[T]) -> list[T]:

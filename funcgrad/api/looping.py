@@ -1,0 +1,268 @@
+"""scan, while_loop, fori_loop and map: run a function of pytrees again and again."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.api.agreement import stable_carry
+from funcgrad.api.flat import (
+    Staged,
+    argument_names,
+    as_value,
+    check_arguments,
+    described,
+    flat_values,
+    is_scalar,
+    stage_function,
+)
+from funcgrad.api.vmap import vmap
+from funcgrad.base import dtypes, promotion
+from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.basis import concatenate, convert, reshape, slice_array
+from funcgrad.base.config import config
+from funcgrad.base.errors import ConcretizationTypeError
+from funcgrad.base.source import function_name
+from funcgrad.base.trace import Tracer
+from funcgrad.base.tree import (
+    keystr,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
+from funcgrad.primitives.scan import scan_p
+from funcgrad.primitives.while_loop import while_p
+
+
+def scan(
+    f: Callable,
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Any, Any]:
+    """Run `carry, y = f(carry, x)` over the leading axis of xs, stacking the ys.
+
+    Args:
+        f: the body; the carry it returns has the tree, shapes and dtypes of the one it gets.
+        init: the first carry, a pytree of arrays.
+        xs: a pytree of arrays with one leading axis length, or None (then `length` is needed).
+        length: the number of turns.
+        reverse: whether to run from the last element to the first.
+        unroll: turns per step of the loop; a hint for compilers.
+
+    Returns:
+        `(last carry, ys)`, each y stacked along a new leading axis.
+
+    Raises:
+        TypeError: if the carry changes its type; says at which path.
+        ValueError: if the lengths of xs disagree.
+
+    Example:
+        >>> scan(lambda c, x: (c + x, c), 0.0, np.arange(3.0))
+        (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32))
+    """
+    if not callable(f):
+        raise TypeError("scan: f argument should be a callable.")
+    check_arguments("scan", lambda init, xs: None, (init, xs))
+    init_leaves, carry_tree = flat_values(init)
+    xs_leaves, xs_tree = flat_values(xs)
+    length = _scan_length(f, xs, xs_leaves, length)
+    if config.disable_jit:
+        return _scan_in_python(f, init, xs, length, reverse)
+    x_avals = [x.aval.update(shape=x.aval.shape[1:]) for x in xs_leaves]
+    in_tree = tree_structure(((init, xs), {}))
+    names = argument_names(f, (init, xs), {})
+
+    def attempt(avals: Sequence[ShapedArray]) -> Staged:
+        return stage_function(f, in_tree, [*avals, *x_avals], "scan", names)
+
+    init_leaves, staged = stable_carry("scan", f, init_leaves, carry_tree, attempt, pair=True)
+    outs = scan_p.bind(
+        *staged.operands,
+        *init_leaves,
+        *xs_leaves,
+        jaxpr=staged.program,
+        length=length,
+        reverse=bool(reverse),
+        num_consts=len(staged.operands),
+        num_carry=len(init_leaves),
+        unroll=_unroll(unroll, length),
+    )
+    return tree_unflatten(staged.out_tree, outs)
+
+
+def _unroll(unroll: int | bool, length: int) -> int:
+    if isinstance(unroll, bool):
+        return max(length, 1) if unroll else 1
+    if unroll < 1:
+        raise ValueError(f"scan: unroll must be at least 1, got {unroll}")
+    return int(unroll)
+
+
+def _scan_length(f: Callable, xs: Any, leaves: Sequence[Any], length: int | None) -> int:
+    paths = [keystr(path) for path, _ in tree_flatten_with_path(xs)[0]]
+    for path, x in zip(paths, leaves, strict=True):
+        if not x.aval.shape:
+            raise ValueError(
+                f"scan of {function_name(f)} got a value with no leading axis to scan over: "
+                f"xs{path} is a scalar, {x.aval.str_short()}"
+            )
+    lengths = [x.aval.shape[0] for x in leaves]
+    if length is not None:
+        try:
+            length = int(length)
+        except ConcretizationTypeError as error:
+            raise ConcretizationTypeError(
+                "The `length` argument to `scan` expects a concrete `int` value: it is the leading "
+                f"axis of the result. {error}"
+            ) from None
+    listed = ", ".join(f"xs{p} has {n}" for p, n in zip(paths, lengths, strict=True))
+    if length is not None and any(n != length for n in lengths):
+        raise ValueError(
+            f"scan of {function_name(f)} got `length` argument of {length} which disagrees with "
+            f"leading axis sizes: {listed}."
+        )
+    if length is None and len(set(lengths)) > 1:
+        raise ValueError(
+            f"scan of {function_name(f)} got values with different leading axis sizes: {listed}."
+        )
+    if length is None and not lengths:
+        raise ValueError(
+            f"scan of {function_name(f)} got no values to scan over and no `length`; give one."
+        )
+    return lengths[0] if length is None else length
+
+
+def _scan_in_python(f: Callable, carry: Any, xs: Any, length: int, reverse: bool) -> tuple:
+    ys = []
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, y = f(carry, tree_map(lambda x: x[i], xs))  # noqa: B023
+        ys.append(y)
+    if not ys:
+        raise ValueError("scan: zero-length scan is not supported in disable_jit() mode")
+    if reverse:
+        ys.reverse()
+    stacked = tree_map(lambda *leaves: concatenate([as_value(x)[None] for x in leaves], 0), *ys)
+    return carry, stacked
+
+
+def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
+    """`while cond_fun(val): val = body_fun(val)`.
+
+    Args:
+        cond_fun: from the value to a boolean scalar.
+        body_fun: from the value to one of the same tree, shapes and dtypes.
+        init_val: a pytree of arrays.
+
+    Forward mode, batching (finished members keep their values) and staging work; reverse mode
+    raises, since the number of turns is not known.
+    """
+    if not (callable(cond_fun) and callable(body_fun)):
+        raise TypeError("while_loop: body_fun and cond_fun arguments should be callable.")
+    check_arguments("while_loop", body_fun, (init_val,))
+    if config.disable_jit:
+        while bool(cond_fun(init_val)):
+            init_val = body_fun(init_val)
+        return init_val
+    init, carry_tree = flat_values(init_val)
+    in_tree = tree_structure(((init_val,), {}))
+    names = argument_names(body_fun, (init_val,), {})
+
+    def attempt(avals: Sequence[ShapedArray]) -> Staged:
+        return stage_function(body_fun, in_tree, avals, "while_loop", names)
+
+    init, body = stable_carry("while_loop", body_fun, init, carry_tree, attempt, pair=False)
+    test = stage_function(cond_fun, in_tree, [x.aval for x in init], "while_loop", names)
+    outs = test.program.out_avals
+    if test.out_tree.num_nodes != 1 or outs[0].shape or outs[0].dtype != np.bool_:
+        raise TypeError(
+            f"while_loop: cond_fun must return a boolean scalar, but {function_name(cond_fun)} "
+            f"returned pytree {test.out_tree} with types {[a.str_short() for a in outs]}."
+        )
+    result = while_p.bind(
+        *test.operands,
+        *body.operands,
+        *init,
+        cond_jaxpr=test.program,
+        body_jaxpr=body.program,
+        cond_nconsts=len(test.operands),
+        body_nconsts=len(body.operands),
+    )
+    return tree_unflatten(carry_tree, result)
+
+
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable, init_val: Any, *, unroll: int | bool | None = None
+) -> Any:
+    """`for i in range(lower, upper): val = body_fun(i, val)`.
+
+    With Python integers as bounds the loop is a scan, so reverse mode works; else a while_loop.
+    """
+    if not callable(body_fun):
+        raise TypeError("fori_loop: body_fun argument should be callable.")
+    for label, bound in (("lower", lower), ("upper", upper)):
+        if not is_scalar(bound) or not dtypes.issubdtype(aval_of(bound).dtype, np.integer):
+            raise TypeError(
+                f"fori_loop: the {label} bound must be an integer scalar, got {described(bound)}"
+            )
+    start, stop = _concrete_bound(lower), _concrete_bound(upper)
+    dtype, _ = promotion.lattice_result_type(lower, upper)
+    if start is not None and stop is not None:
+        first = convert(as_value(start), dtype, aval_of(lower).weak_type)
+
+        def body(carry: tuple, _: None) -> tuple:
+            i, value = carry
+            return (i + 1, body_fun(i, value)), None
+
+        (_, result), _ = scan(
+            body, (first, init_val), None, max(stop - start, 0), unroll=unroll or 1
+        )
+        return result
+    low, high = convert(as_value(lower), dtype), convert(as_value(upper), dtype)
+    _, _, result = while_loop(
+        lambda s: s[0] < s[1],
+        lambda s: (s[0] + 1, s[1], body_fun(s[0], s[2])),
+        (low, high, init_val),
+    )
+    return result
+
+
+def _concrete_bound(bound: Any) -> int | None:
+    return None if isinstance(bound, Tracer) else int(bound)
+
+
+def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
+    """`f` applied to each element along the leading axis, one after the other, results stacked.
+
+    Args:
+        f: a function of one element.
+        xs: a pytree of arrays with one leading axis length.
+        batch_size: how many elements to compute at a time with `vmap`.
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    from_leaves = tree_leaves(xs)
+    if not from_leaves:
+        raise ValueError("map: needs at least one array to map over")
+    total = aval_of(from_leaves[0]).shape[0]
+    whole = total // batch_size * batch_size
+
+    def part(x: Any, start: int, stop: int) -> Any:
+        shape = aval_of(x).shape
+        return slice_array(x, [start, *[0] * (len(shape) - 1)], [stop, *shape[1:]])
+
+    def batches(x: Any) -> Any:
+        x = part(as_value(x), 0, whole)
+        return reshape(x, (whole // batch_size, batch_size, *aval_of(x).shape[1:]))
+
+    done = scan(lambda _, x: ((), vmap(f)(x)), (), tree_map(batches, xs))[1]
+    done = tree_map(lambda y: reshape(y, (whole, *y.shape[2:])), done)
+    if whole == total:
+        return done
+    rest = vmap(f)(tree_map(lambda x: part(as_value(x), whole, total), xs))
+    return tree_map(lambda a, b: concatenate([a, b], 0), done, rest)
