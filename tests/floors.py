@@ -63,7 +63,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
             linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
             linalg_polar linalg_reduce linalg_sylvester collective mapped linear_solve host""",
         "api": """flat grad vmap derivatives stages jit inspect custom checkpoint callbacks collectives
-            control solving devices ravel""",
+            agreement branching looping prefix solving devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",
     }.items()
 }

@@ -116,7 +116,7 @@ def test_long_words_agree_with_themselves_compiled(word: tuple[str, ...], name: 
 def test_long_words_agree_with_jax(word: tuple[str, ...], name: str) -> None:
     sample = SAMPLES[name]
     if draws(word, sample):
-        want = answer_to_word(JAX, sample, word)
+        want = answer_or_nan(sample, word)
         np.testing.assert_allclose(
             answer_to_word(OURS, sample, word), want, 1e-8, 1e-8 * max(1.0, np.abs(want).max())
         )

@@ -215,6 +215,17 @@ def test_batching(row: Row) -> None:
         assert_same(got, want, row.error, f"vmap with in_axes {axes} against a loop")
 
 
+@pytest.mark.parametrize("row", [r for r in ROWS if r.batchable and r.loop], ids=str)
+def test_batch_of_nothing(row: Row) -> None:
+    """A batch without members has results of the right types, without members."""
+    function, args = row.make(OURS), row.arguments()
+    axes = tuple(0 if i in row.batchable else None for i in range(len(args)))
+    empty = [a if at is None else np.stack([a])[:0] for a, at in zip(args, axes, strict=True)]
+    got = OURS.vmap(lambda *xs: OURS.leaves(function(*xs)), in_axes=axes)(*empty)
+    want = OURS.leaves(function(*args))
+    assert [(x.shape, x.dtype) for x in got] == [((0, *x.shape), x.dtype) for x in want]
+
+
 @pytest.mark.parametrize("row", [r for r in ROWS if r.order and r.loop], ids=str)
 def test_batched_derivatives(row: Row) -> None:
     """The batching rules of what derivatives are made of: every argument, direction and result."""

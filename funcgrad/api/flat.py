@@ -1,4 +1,4 @@
-"""Between what users write and what interpreters run: functions of pytrees made flat, and staged."""
+"""Between what users write and what interpreters run: functions of pytrees flattened and staged."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -108,8 +108,8 @@ class FlatFunction:
             return as_value(leaf)
         except TypeError:
             raise TypeError(
-                f"{function_name(self.function)} returned a leaf of type {type(leaf)}, {leaf!r:.60}, "
-                "which is not a valid array type. Return arrays or numbers."
+                f"{function_name(self.function)} returned a leaf of type {type(leaf)}, "
+                f"{leaf!r:.60}, which is not a valid array type. Return arrays or numbers."
             ) from None
 
 

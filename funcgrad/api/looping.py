@@ -70,7 +70,7 @@ def scan(
         raise TypeError("scan: f argument should be a callable.")
     check_arguments("scan", lambda init, xs: None, (init, xs))
     init_leaves, carry_tree = flat_values(init)
-    xs_leaves, xs_tree = flat_values(xs)
+    xs_leaves, _ = flat_values(xs)
     length = _scan_length(f, xs, xs_leaves, length)
     if config.disable_jit:
         return _scan_in_python(f, init, xs, length, reverse)

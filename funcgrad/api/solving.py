@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.api.control import flat_values
 from funcgrad.api.custom import closure_convert, custom_jvp
 from funcgrad.api.derivatives import jvp, linear_transpose
-from funcgrad.api.flat import as_value, stage_function
+from funcgrad.api.flat import as_value, flat_values, stage_function
 from funcgrad.base.basis import neg
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import tree_map, tree_structure, tree_unflatten

@@ -121,15 +121,9 @@ from funcgrad.api.collectives import (
     pswapaxes,
 )
 from funcgrad.api.solving import custom_linear_solve, custom_root
-from funcgrad.api.control import (
-    associative_scan,
-    cond,
-    fori_loop,
-    map,
-    scan,
-    switch,
-    while_loop,
-)
+from funcgrad.api.branching import cond, switch
+from funcgrad.api.looping import fori_loop, map, scan, while_loop
+from funcgrad.api.prefix import associative_scan
 
 # contraction
 from funcgrad.primitives.contraction import (

@@ -13,7 +13,7 @@ from funcgrad.base.trace import Tracer
 from funcgrad.numpy._arithmetic import remainder
 from funcgrad.numpy._choosing import clip, where
 from funcgrad.numpy._cumulative import cumsum
-from funcgrad.numpy._promotion import has_members, is_integer, prepend_axes, to_array, to_arrays
+from funcgrad.numpy._promotion import as_tuple, is_integer, prepend_axes, to_array, to_arrays
 from funcgrad.numpy._ranges import arange
 from funcgrad.numpy._shaping import broadcast_to, moveaxis, part, ravel
 from funcgrad.numpy._sorting import argsort, searchsorted, sort
@@ -29,7 +29,7 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     a = to_array("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.aval.shape)
-    axes = [canonical_axis(i, a.ndim) for i in (axis if has_members(axis) else (axis,))]
+    axes = [canonical_axis(i, a.ndim) for i in as_tuple(axis)]
     if isinstance(shift, Tracer):
         shifts = list(ravel(shift))
     else:

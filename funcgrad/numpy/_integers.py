@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from funcgrad.api.control import while_loop
+from funcgrad.api.looping import while_loop
 from funcgrad.base.basis import mul
 from funcgrad.numpy._arithmetic import absolute, floor_divide, maximum, minimum
 from funcgrad.numpy._promotion import (

@@ -11,7 +11,14 @@ from funcgrad.base import basis, dtypes
 from funcgrad.base.basis import broadcast_in_dim, convert, reshape
 from funcgrad.base.methods import Array
 from funcgrad.base.shapes import Shape, canonical_axis, concrete_int, insert_dim
-from funcgrad.numpy._promotion import has_members, promote_dtypes, refuse_out, to_array, to_arrays
+from funcgrad.numpy._promotion import (
+    as_tuple,
+    has_members,
+    promote_dtypes,
+    refuse_out,
+    to_array,
+    to_arrays,
+)
 from funcgrad.numpy._shaping import (
     atleast_1d,
     atleast_2d,
@@ -223,8 +230,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """The array laid side by side `reps` times along each axis, the last axes first."""
     A = to_array("tile", A)
-    times = tuple(reps) if has_members(reps) else (reps,)
-    counts = tuple(concrete_int(r, "reps") for r in times)
+    counts = tuple(concrete_int(r, "reps") for r in as_tuple(reps))
     rank = max(len(counts), A.ndim)
     counts = (1,) * (rank - len(counts)) + counts
     shape: Shape = (1,) * (rank - A.ndim) + A.aval.shape

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.control import scan
+from funcgrad.api.looping import scan
 from funcgrad.base import dtypes
 from funcgrad.base.basis import broadcast_scalar, concatenate, convert
 from funcgrad.base.shapes import broadcast_shapes, concrete_int

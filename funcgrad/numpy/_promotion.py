@@ -39,6 +39,11 @@ def has_members(x: Any) -> bool:
     return bool(x.shape) if hasattr(x, "shape") else isinstance(x, Iterable)
 
 
+def as_tuple(x: Any) -> tuple:
+    """The members of x, or x as the only one."""
+    return tuple(x) if has_members(x) else (x,)
+
+
 def check_arraylike(name: str, *args: Any) -> None:
     """Raise a TypeError naming the first argument that is no array or number."""
     for position, arg in enumerate(args):

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from funcgrad.api.control import associative_scan
 from funcgrad.api.custom import custom_jvp
 from funcgrad.api.derivatives import jvp
+from funcgrad.api.prefix import associative_scan
 from funcgrad.base import dtypes
 from funcgrad.base.basis import convert, reshape
 from funcgrad.base.shapes import concrete_int

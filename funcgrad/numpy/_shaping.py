@@ -21,6 +21,7 @@ from funcgrad.base.shapes import broadcast_shapes as common_shape
 from funcgrad.numpy._complex import imag, real
 from funcgrad.numpy._filling import zeros_like
 from funcgrad.numpy._promotion import (
+    as_tuple,
     broadcast,
     broadcast_together,
     check_arraylike,
@@ -97,7 +98,7 @@ def reshape(
 
 def new_shape(have: Shape, wanted: Any) -> Shape:
     """The shape meant by the argument of reshape, where -1 stands for what is left."""
-    dims = tuple(wanted) if has_members(wanted) else (wanted,)
+    dims = as_tuple(wanted)
     if not all(type(d) is int for d in dims):
         dims = tuple(_length(d, wanted) for d in dims)
     total = math.prod(have)
@@ -173,7 +174,7 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """a with new axes of length 1, at the given places of the result."""
     a = to_array("expand_dims", a)
-    given = _listed(axis)
+    given = as_tuple(axis)
     rank = len(a.aval.shape) + len(given)
     new = canonical_axes(given, rank)
     kept = [i for i in range(rank) if i not in new]
@@ -253,8 +254,8 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     """a with the source axes at the destinations, the others in their order."""
     a = to_array("moveaxis", a)
     rank = len(a.aval.shape)
-    sources = canonical_axes(_listed(source), rank, "source")
-    targets = canonical_axes(_listed(destination), rank, "destination")
+    sources = canonical_axes(as_tuple(source), rank, "source")
+    targets = canonical_axes(as_tuple(destination), rank, "destination")
     if len(sources) != len(targets):
         raise ValueError(
             f"Inconsistent number of elements: moveaxis from {source} to {destination}"
@@ -263,10 +264,6 @@ def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[in
     for target, where in sorted(zip(targets, sources, strict=True)):
         order.insert(target, where)
     return basis.transpose(a, order)
-
-
-def _listed(axes: Any) -> tuple:
-    return tuple(axes) if has_members(axes) else (axes,)
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:

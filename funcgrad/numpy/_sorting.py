@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.control import fori_loop
+from funcgrad.api.looping import fori_loop
 from funcgrad.base import dtypes
 from funcgrad.base.basis import (
     broadcast_in_dim,

@@ -17,9 +17,9 @@ from funcgrad.numpy._creation import array as make_array
 from funcgrad.numpy._joining import stack, tile
 from funcgrad.numpy._nonzero import known_mask, nonzero, unravel
 from funcgrad.numpy._promotion import (
+    as_tuple,
     broadcast,
     broadcast_together,
-    has_members,
     is_bool,
     is_integer,
     is_unsigned,
@@ -346,7 +346,7 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Row-major places as indices along each axis; places out of bounds are moved inside."""
     indices = to_array("unravel_index", indices)
-    lengths = tuple(shape) if has_members(shape) else (shape,)
+    lengths = as_tuple(shape)
     if any(np.ndim(n) for n in lengths):
         raise ValueError(f"unravel_index: shape should be a scalar or 1D sequence, got {shape}")
     lengths = tuple(concrete_int(n, "shape") for n in lengths)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.control import fori_loop, scan
+from funcgrad.api.looping import fori_loop, scan
 from funcgrad.api.vmap import vmap
 from funcgrad.base.basis import broadcast_scalar, concatenate, convert, reshape
 from funcgrad.base.shapes import broadcast_shapes, canonical_axis

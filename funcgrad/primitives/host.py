@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, shaped
-from funcgrad.base.basis import moveaxis
+from funcgrad.base.basis import broadcast_scalar, moveaxis
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.transforms import batching, forward, masking
@@ -99,6 +99,8 @@ def callback_batch(primitive: Primitive) -> Callable:
                 "call a member), 'expand_dims' or 'broadcast_all' (one call with a leading axis)."
             )
         if vmap_method in ("sequential", "sequential_unrolled"):
+            if axis.size == 0:
+                return [broadcast_scalar(0, a) for a in results], [0] * len(results)
             fronted = [
                 v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True)
             ]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.api.control import cond as branch
+from funcgrad.api.branching import cond as branch
 from funcgrad.api.custom import custom_jvp
 from funcgrad.base.basis import iota
 from funcgrad.numpy._arithmetic import absolute

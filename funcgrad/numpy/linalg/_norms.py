@@ -10,7 +10,7 @@ from funcgrad.base.basis import reshape
 from funcgrad.base.shapes import canonical_axes
 from funcgrad.numpy._arithmetic import absolute, power
 from funcgrad.numpy._complex import conj, real
-from funcgrad.numpy._promotion import has_members, inexact1, like, to_array
+from funcgrad.numpy._promotion import as_tuple, inexact1, like, to_array
 from funcgrad.numpy._reductions import any, max, min, sum
 from funcgrad.numpy._shaping import moveaxis
 from funcgrad.numpy._ufuncs import sqrt
@@ -39,7 +39,7 @@ def norm(
     x = inexact1("linalg.norm", x)
     if axis is None and ord is None:
         return _root_of_squares(x, None, keepdims)
-    axes = canonical_axes(axis if axis is None or has_members(axis) else (axis,), x.ndim)
+    axes = canonical_axes(None if axis is None else as_tuple(axis), x.ndim)
     if len(axes) == 1:
         return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
