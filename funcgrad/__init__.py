@@ -8,12 +8,9 @@ from funcgrad._version import __version__
 from funcgrad.api.callbacks import effects_barrier, pure_callback
 from funcgrad.api.checkpoint import checkpoint, checkpoint_policies
 from funcgrad.api.checkpoint import checkpoint as remat
-from funcgrad.api.custom import (
-    closure_convert,
-    custom_gradient,
-    custom_jvp,
-    custom_vjp,
-)
+from funcgrad.api.custom_gradient import closure_convert, custom_gradient
+from funcgrad.api.custom_jvp import custom_jvp
+from funcgrad.api.custom_vjp import custom_vjp
 from funcgrad.api.derivatives import (
     hessian,
     jacfwd,

@@ -317,3 +317,11 @@ def test_donation_under_a_transform_deletes_nothing_traced():
     assert_array_equal(fg.grad(f)(x), 2 * VALUES)
     assert_array_equal(fg.vmap(f)(x), (VALUES**2).sum(1))
     assert not x.is_deleted()
+
+
+def test_a_view_cannot_be_made_writeable_again():
+    x = fnp.arange(3.0)
+    view = np.asarray(x)
+    with pytest.raises(ValueError):
+        view.flags.writeable = True
+    np.testing.assert_array_equal(fnp.asarray(x) + 1, [1.0, 2.0, 3.0])

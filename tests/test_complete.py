@@ -125,14 +125,12 @@ INNER = {"base", "ir", "transforms", "primitives", "compiler", "api"}
 
 
 def public_names(module: Any) -> list[str]:
-    listed = getattr(module, "__all__", None)
-    if listed is not None:
-        return list(listed)
-    return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and not inspect.ismodule(value)
-    ]
+    """What `__all__` lists; else what the module defines, or gathers if it defines nothing."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    names = [n for n, v in vars(module).items() if not (n.startswith("_") or inspect.ismodule(v))]
+    own = [n for n in names if getattr(getattr(module, n), "__module__", "") == module.__name__]
+    return own or names
 
 
 def documented(value: Any) -> bool:

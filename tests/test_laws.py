@@ -174,6 +174,27 @@ def test_second_derivative(row: Row) -> None:
             assert_same(other(*primals), hessian_vector, 100 * row.error, "the same Hessian")
 
 
+@pytest.mark.parametrize("row", [r for r in ROWS if r.order and len(r.inexact) > 1], ids=str)
+def test_derivative_in_each_argument(row: Row) -> None:
+    """An argument that is held fixed contributes what a zero tangent does."""
+    with OURS.x64():
+        run, primals = smooth_part(OURS, row)
+        along = direction(row, "tangent", primals)
+        cotangents = pull(OURS, row, run)(*primals)
+        for k, x in enumerate(primals):
+
+            def alone(moved: Any, k: int = k) -> list:
+                return run(*primals[:k], moved, *primals[k + 1 :])
+
+            rest = [t if i == k else np.zeros_like(t) for i, t in enumerate(along)]
+            _, want = OURS.jvp(run, tuple(primals), tuple(rest))
+            _, got = OURS.jvp(alone, (x,), (along[k],))
+            assert_same(got, want, row.error, f"the tangent of argument {k} alone")
+            outs, backward = OURS.vjp(alone, x)
+            got = backward(direction(row, "cotangent", outs))
+            assert_same(got, [cotangents[k]], row.error, f"the cotangent of argument {k} alone")
+
+
 def batches(row: Row) -> Iterator[tuple[list, list]]:
     """Arguments with two members, and where: each one at each axis, then all of them."""
     members = [row.arguments(member=i) for i in range(2)]

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.api.custom import closure_convert, custom_jvp
+from funcgrad.api.custom_gradient import closure_convert
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.api.derivatives import jvp, linear_transpose
 from funcgrad.api.flat import as_value, flat_values, stage_function
 from funcgrad.base.basis import neg

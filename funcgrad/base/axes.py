@@ -7,7 +7,7 @@ object through which the devices along the axis talk to each other.
 import contextlib
 import contextvars
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from funcgrad.base.errors import UnboundAxisNameError
@@ -42,10 +42,7 @@ class Axis:
     name: AxisName
     size: int
     bound_by: str = "vmap"
-    communicator: Communicator | None = None
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.size))
+    communicator: Communicator | None = field(default=None, compare=False)
 
 
 _bound: contextvars.ContextVar[tuple[Axis, ...]] = contextvars.ContextVar("axes", default=())

@@ -83,6 +83,11 @@ def to_numpy(buffer: Buffer) -> np.ndarray:
 
 
 def read_only_view(buffer: np.ndarray) -> np.ndarray:
+    """A view that nobody can make writeable: the memory's owner is marked read-only too."""
+    owner = buffer
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    owner.flags.writeable = False
     view = buffer.view()
     view.flags.writeable = False
     return view

@@ -6,7 +6,7 @@ running whatever the rule calls under the parent; at the bottom, evaluation runs
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -110,8 +110,17 @@ def abstract_eval(
         except (TypeError, ValueError, NotImplementedError) as error:
             mark_source(error)
             raise
-        _abstract_cache[key] = found
+        if not holds_code(params.values()):
+            _abstract_cache[key] = found
     return found
+
+
+def holds_code(values: Iterable[Any]) -> bool:
+    """Whether there is a program or function among these params, which a cache must not keep.
+
+    Such params are often made for one call, and hold its arrays.
+    """
+    return any(callable(v) or (isinstance(v, tuple) and holds_code(v)) for v in values)
 
 
 def mark_source(error: BaseException) -> None:
@@ -287,7 +296,9 @@ class Evaluation(Trace):
         entry = self.entries.get(key)
         if entry is None:
             avals, _ = abstract_eval(primitive, [a.aval for a in arrays], params)
-            entry = self.entries[key] = (avals, partial(evaluate_rules[primitive], **params))
+            entry = (avals, partial(evaluate_rules[primitive], **params))
+            if not holds_code(params.values()):
+                self.entries[key] = entry
         avals, evaluate = entry
         buffers = [a.buffer for a in arrays]
         xp = namespace(buffers[0]) if buffers else np

@@ -1,7 +1,7 @@
 """Optimizers as triples of pure functions: make a state, update it with a gradient, read it.
 
-An optimizer is written for one array; `optimizer` makes it one for pytrees of arrays. funcgrad.optim
-has optimizers that compose.
+An optimizer is written for one array; `optimizer` makes it one for pytrees of arrays. The
+optimizers of funcgrad.optim compose.
 
 Example:
     >>> init, update, get_params = sgd(0.1)
@@ -163,7 +163,8 @@ def momentum(step_size: Number | Schedule, mass: Number) -> tuple:
 def nesterov(step_size: Number | Schedule, mass: Number) -> tuple:
     """Momentum that looks ahead along the velocity: x - step_size (mass v + g).
 
-    Source: Sutskever et al., On the importance of initialization and momentum in deep learning, 2013.
+    Source: Sutskever et al., On the importance of initialization and momentum in deep learning,
+    2013.
     """
     rate = make_schedule(step_size)
 
@@ -347,7 +348,7 @@ def inverse_time_decay(
 def polynomial_decay(
     step_size: Number, decay_steps: Number, final_step_size: Number, power: Number = 1.0
 ) -> Schedule:
-    """From `step_size` to `final_step_size` in `decay_steps` steps, along (1 - i / decay_steps)^power."""
+    """From `step_size` to `final_step_size`, falling like (1 - i / decay_steps)^power."""
 
     def schedule(i: Step) -> Any:
         left = 1 - jnp.minimum(i, decay_steps) / decay_steps

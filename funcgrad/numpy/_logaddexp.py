@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.base.basis import add, convert, eq, mul, neg, squeeze
 from funcgrad.lax import stop_gradient
 from funcgrad.numpy._promotion import choose, inexact, inexact1, is_complex, like

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.api.derivatives import jvp
 from funcgrad.api.prefix import associative_scan
 from funcgrad.base import dtypes

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.base import dtypes
 from funcgrad.base.basis import concatenate, mul
 from funcgrad.base.shapes import concrete_int

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.base.basis import eq, mul, neg
 from funcgrad.numpy._promotion import (
     broadcast_together,

@@ -6,8 +6,7 @@ inside the solvers: they solve again with the same matrix, or its transpose.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.basis import neg
@@ -23,8 +22,7 @@ from funcgrad.transforms.forward import add_tangents, instantiate_zeros, jvp_pro
 linear_solve_p = Primitive("custom_linear_solve")
 
 
-@dataclass(frozen=True, eq=False)
-class Programs:
+class Programs(NamedTuple):
     """The four programs, each with the number of constants that it takes first."""
 
     matvec: ClosedJaxpr
@@ -32,9 +30,6 @@ class Programs:
     solve: ClosedJaxpr
     transpose_solve: ClosedJaxpr | None
     counts: tuple[int, int, int, int]
-
-    def __iter__(self) -> Any:
-        return (getattr(self, f.name) for f in fields(self) if f.name != "counts")
 
     def transposed(self) -> "Programs":
         """The same system with A^T for A."""
@@ -107,7 +102,7 @@ def linear_solve_batch(
     consts, b = programs.split(list(zip(values, axes, strict=True)))
     batched: dict[str, ClosedJaxpr | None] = {}
     for name, program, group in zip(
-        ("matvec", "vecmat", "solve", "transpose_solve"), programs, consts, strict=True
+        ("matvec", "vecmat", "solve", "transpose_solve"), programs[:4], consts, strict=True
     ):
         mask = tuple(a is not None for _, a in group) + (True,) * len(b)
         batched[name] = None if program is None else batch_program(program, axis, mask, True)[0]
@@ -116,7 +111,7 @@ def linear_solve_batch(
     outs = linear_solve_p.bind(
         *moved,
         *(to_front(axis, v, a) for v, a in b),
-        programs=replace(programs, **batched),
+        programs=programs._replace(**batched),
     )
     return outs, [0] * len(outs)
 

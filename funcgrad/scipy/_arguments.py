@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import lax
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.base.basis import add, convert, full_like
 from funcgrad.numpy._choosing import where
 from funcgrad.numpy._promotion import inexact, is_complex

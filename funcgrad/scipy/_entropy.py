@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad import lax
 from funcgrad import numpy as jnp
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.numpy._promotion import inexact, inexact1, is_complex
 from funcgrad.primitives.integrals import powers
 from funcgrad.scipy._arguments import partials, real, reals

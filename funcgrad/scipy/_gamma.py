@@ -7,7 +7,7 @@ import numpy as np
 
 from funcgrad import lax
 from funcgrad import numpy as jnp
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.api.derivatives import jvp
 from funcgrad.base import dtypes
 from funcgrad.base.aval import aval_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from funcgrad import lax
 from funcgrad import numpy as jnp
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.base.shapes import canonical_axes
 from funcgrad.numpy._promotion import inexact, inexact1, is_complex
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from funcgrad import lax
 from funcgrad import numpy as jnp
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.base import dtypes
 from funcgrad.numpy._promotion import promote_dtypes
 from funcgrad.primitives import linalg_lu

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.api.branching import cond as branch
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.base.basis import iota
 from funcgrad.numpy._arithmetic import absolute
 from funcgrad.numpy._choosing import where

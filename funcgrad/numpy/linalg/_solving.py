@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad.api.custom import custom_jvp
+from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.base import dtypes
 from funcgrad.base.basis import reshape
 from funcgrad.base.shapes import broadcast_shapes, concrete_int

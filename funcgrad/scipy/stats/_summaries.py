@@ -9,6 +9,7 @@ from funcgrad import lax
 from funcgrad import numpy as jnp
 from funcgrad.base import dtypes
 from funcgrad.base.basis import convert
+from funcgrad.base.shapes import canonical_axis
 from funcgrad.numpy._promotion import to_array
 from funcgrad.scipy._arguments import real
 
@@ -40,14 +41,13 @@ def mode(
     """
     _check_policy("mode", nan_policy)
     a = jnp.atleast_1d(to_array("mode", a))
-    ndim = a.ndim
+    shape = a.shape
     if axis is None:
-        a, axis = jnp.ravel(a), 0
-        kept = (1,) * ndim
+        lines, kept = jnp.ravel(a), (1,) * len(shape)
     else:
-        axis = axis % ndim if -ndim <= axis < ndim else axis
-        kept = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
-    lines = jnp.moveaxis(a, axis, -1)
+        place = canonical_axis(axis, len(shape))
+        lines = jnp.moveaxis(a, place, -1)
+        kept = (*shape[:place], 1, *shape[place + 1 :])
     if lines.shape[-1] == 0:
         value, count = jnp.full(lines.shape[:-1], np.nan), jnp.zeros(lines.shape[:-1])
     else:
