@@ -1,7 +1,5 @@
 """Dtypes: conversions, the promotion lattice, and the extended dtypes of random keys."""
 
-from ml_dtypes import bfloat16
-
 from funcgrad.base.dtypes import (
     bfloat16,
     canonicalize_dtype,

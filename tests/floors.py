@@ -62,7 +62,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
             normal integrals harmonics hypergeometric random_gamma fft
             linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
             linalg_polar linalg_reduce linalg_sylvester collective mapped linear_solve host""",
-        "api": """flat grad vmap derivatives stages jit inspect custom custom_jvp custom_vjp
+        "api": """flat statics grad vmap derivatives stages jit inspect custom custom_jvp custom_vjp
             custom_gradient checkpoint callbacks collectives
             agreement branching looping prefix solving devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",

@@ -215,7 +215,6 @@ def test_message(mistake, mark, wanted):
         (int_of_traced, "int"),
         (range_of_traced, "range"),
         (numpy_on_traced, "numpy"),
-        (dot_mismatch, "dot"),
         (broadcast_mismatch, "broadcast"),
     ],
 )

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from funcgrad.api.flat import as_value, stage_call
+from funcgrad.api.flat import as_value, flat_values, stage_call
+from funcgrad.api.statics import take_statics
+from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.trace import Primitive
-from funcgrad.base.tree import tree_leaves, tree_map, tree_unflatten
+from funcgrad.base.tree import tree_map, tree_unflatten
 from funcgrad.primitives.contraction import dot_general_p
 from funcgrad.primitives.remat import Policy, name_p, remat_p
 
@@ -41,21 +43,13 @@ def checkpoint(
         return partial(  # type: ignore[return-value]
             checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums
         )
-    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    static = int_tuple(static_argnums, "static_argnums")
 
     @wraps(fun)
     def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
-        positions = {i % len(args) for i in static}
-        dynamic = tuple(a for i, a in enumerate(args) if i not in positions)
-
-        def with_statics(*given: Any, **named: Any) -> Any:
-            rest = iter(given)
-            full = [a if i in positions else next(rest) for i, a in enumerate(args)]
-            return fun(*full, **named)  # type: ignore[call-arg]
-
-        target: Callable = wraps(fun)(with_statics) if positions else fun
-        staged = stage_call(target, dynamic, kwargs, "checkpoint")
-        leaves = [as_value(x) for x in tree_leaves((dynamic, kwargs))]
+        rest, rest_named, statics = take_statics(static, (), args, kwargs)
+        staged = stage_call(statics.put_back(fun), rest, rest_named, "checkpoint")
+        leaves, _ = flat_values((rest, rest_named))
         outs = remat_p.bind(
             *staged.operands,
             *leaves,

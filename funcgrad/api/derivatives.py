@@ -9,7 +9,6 @@ import numpy as np
 from funcgrad.api.flat import FlatFunction, as_value, check_arguments
 from funcgrad.api.grad import (
     ArgNums,
-    canonical_argnums,
     check_callable,
     instantiate_all,
     match_cotangent,
@@ -21,6 +20,7 @@ from funcgrad.base.aval import ShapedArray, aval_of, dtype_name, tangent_aval, w
 from funcgrad.base.basis import convert, eq, iota, reshape
 from funcgrad.base.dtypes import float0, issubdtype
 from funcgrad.base.keypaths import keystr
+from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import (
     PyTreeDef,
@@ -183,7 +183,7 @@ def jacfwd(
     Args and Returns are those of `jacrev`.
     """
     check_callable("jacfwd", fun)
-    chosen = canonical_argnums(argnums)
+    chosen = int_tuple(argnums, "argnums")
 
     @wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
@@ -226,7 +226,7 @@ def jacrev(
         chosen arguments with arrays of shape `s + argument shape`.
     """
     check_callable("jacrev", fun)
-    chosen = canonical_argnums(argnums)
+    chosen = int_tuple(argnums, "argnums")
 
     @wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from funcgrad.base.array import as_array
+from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.keypaths import keystr
 from funcgrad.base.methods import Array
@@ -15,6 +15,7 @@ from funcgrad.base.tree import (
     PyTreeDef,
     tree_flatten,
     tree_flatten_with_path,
+    tree_leaves,
     tree_unflatten,
 )
 from funcgrad.ir.jaxpr import ClosedJaxpr, DebugInfo
@@ -47,6 +48,13 @@ def described(x: Any) -> str:
     except TypeError:
         return f"{x!r:.60} of type {type(x).__name__}"
     return f"{aval.str_short()} of shape {aval.shape}"
+
+
+def give_up(tree: Any) -> None:
+    """Delete the Arrays of a donated argument; any later use of them raises."""
+    for leaf in tree_leaves(tree):
+        if type(leaf) is ConcreteArray:
+            leaf.delete()
 
 
 def argument_names(function: Callable, args: Sequence, kwargs: dict[str, Any]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from funcgrad.api.flat import FlatFunction, argument_names, as_value, check_argu
 from funcgrad.base.aval import ShapedArray, aval_of, dtype_name, weak_like
 from funcgrad.base.basis import convert
 from funcgrad.base.dtypes import issubdtype
-from funcgrad.base.shapes import concrete_int
+from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import (
     PyTreeDef,
@@ -86,7 +86,7 @@ def value_and_grad(
     if reduce_axes:
         raise NotImplementedError("reduce_axes is not supported: sum the gradients with psum")
     check_callable("grad", fun)
-    chosen = canonical_argnums(argnums)
+    chosen = int_tuple(argnums, "argnums")
 
     @wraps(fun)
     def value_and_gradient(*args: P.args, **kwargs: P.kwargs) -> tuple[R, Any]:
@@ -204,11 +204,6 @@ def check_callable(transformation: str, fun: Any) -> None:
             f"{transformation} expects a function (Expected a callable value), got {fun!r:.80} of "
             f"type {type(fun).__name__}"
         )
-
-
-def canonical_argnums(argnums: ArgNums) -> tuple[int, ...]:
-    listed = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    return tuple(concrete_int(i, "argnums") for i in listed)
 
 
 def positions_of(argnums: Sequence[int], count: int) -> list[int]:

@@ -3,27 +3,37 @@
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
-from funcgrad.api.flat import Staged, argument_names, as_value, check_arguments, stage_function
+from funcgrad.api.flat import (
+    Staged,
+    argument_names,
+    as_value,
+    check_arguments,
+    give_up,
+    stage_function,
+)
 from funcgrad.api.stages import Lowered, Traced
+from funcgrad.api.statics import Statics, check_hashable, parameter_name, take_statics
 from funcgrad.base import events
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.config import config
 from funcgrad.base.dtypes import canonicalize_dtype
 from funcgrad.base.memo import OncePerKey, context_key
-from funcgrad.base.shapes import concrete_int
+from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.trace import EVALUATION, common_sharding, current_trace
-from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
+from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.primitives.call import jit_p
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+Arguments = tuple[tuple, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -36,19 +46,6 @@ class JitOptions:
     donate_argnames: tuple[str, ...] = ()
     keep_unused: bool = False
     inline: bool = False
-
-
-class Statics(NamedTuple):
-    """The values of static arguments, compared by type and value."""
-
-    positional: tuple[tuple[int, Any], ...]
-    named: tuple[tuple[str, Any], ...]
-
-    def key(self) -> Hashable:
-        return (
-            tuple((i, type(v), v) for i, v in self.positional),
-            tuple((k, type(v), v) for k, v in self.named),
-        )
 
 
 class Entry(NamedTuple):
@@ -72,51 +69,28 @@ class JitFunction(Generic[P, R]):
             return self._fun(*args, **kwargs)
         dynamic, statics = self._split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)
-        values = self._values(leaves, args, kwargs)
-        entry = self._entry(in_tree, values, statics, args, kwargs)
+        values = self._values(leaves, dynamic)
+        entry = self._entry(in_tree, values, statics, dynamic)
         outs = self._run(entry, values)
         if self._options.donate_argnums or self._options.donate_argnames:
-            self._delete_donated(dynamic, values)
+            self._delete_donated(args, kwargs)
         return tree_unflatten(entry.staged.out_tree, outs)
 
-    def _split(self, args: tuple, kwargs: dict) -> tuple[tuple, Statics | None]:
+    def _split(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Arguments, Statics | None]:
         """The arguments to trace, and the static ones."""
         options = self._options
         if not options.static_argnums and not options.static_argnames:
             return (args, kwargs), None
-        count = len(args)
-        chosen = {i % count if -count <= i < count else i for i in options.static_argnums}
-        positional = tuple((i, args[i]) for i in range(count) if i in chosen)
-        named = tuple((k, v) for k, v in sorted(kwargs.items()) if k in options.static_argnames)
-        for label, value in (*positional, *named):
-            self._check_static(label, value)
-        rest = tuple(a for i, a in enumerate(args) if i not in chosen)
-        rest_named = {k: v for k, v in kwargs.items() if k not in options.static_argnames}
-        return (rest, rest_named), Statics(positional, named)
+        rest, rest_named, statics = take_statics(
+            options.static_argnums, options.static_argnames, args, kwargs
+        )
+        check_hashable("jit", self._fun, statics)
+        return (rest, rest_named), statics
 
-    def _check_static(self, label: int | str, value: Any) -> None:
-        try:
-            hash(value)
-        except TypeError:
-            name = label if isinstance(label, str) else self._positional_name(label)
-            raise ValueError(
-                f"Non-hashable static arguments are used in a jit function: the static argument "
-                f"{name!r} (static_argnums/static_argnames) of {function_name(self._fun)} has type "
-                f"{type(value)}, which is unhashable. Pass a hashable value such as a tuple, or do "
-                "not mark the argument as static."
-            ) from None
-
-    def _positional_name(self, index: int) -> str:
-        try:
-            return list(inspect.signature(self._fun).parameters)[index]
-        except (TypeError, ValueError, IndexError):
-            return f"argument {index}"
-
-    def _values(self, leaves: Sequence, args: tuple, kwargs: dict) -> list[Any]:
+    def _values(self, leaves: Sequence, dynamic: Arguments) -> list[Any]:
         try:
             return [as_value(x) for x in leaves]
         except TypeError:
-            dynamic, _ = self._split(args, kwargs)
             check_arguments("jit", self._fun, *dynamic)
             raise
 
@@ -125,16 +99,14 @@ class JitFunction(Generic[P, R]):
         in_tree: PyTreeDef,
         values: Sequence[Any],
         statics: Statics | None,
-        args: tuple,
-        kwargs: dict,
+        dynamic: Arguments,
     ) -> Entry:
         avals = tuple([v.aval for v in values])
         key = (in_tree, avals, statics and statics.key(), context_key())
 
         def make() -> tuple[Entry, bool]:
-            staged = self._stage(in_tree, avals, statics, args, kwargs)
-            closed_over = bool(staged.operands)
-            return Entry(staged, staged.program.out_avals), not closed_over
+            staged = self._stage(in_tree, avals, statics, dynamic)
+            return Entry(staged, staged.program.out_avals), not staged.operands
 
         return self._entries.get(key, make)
 
@@ -143,26 +115,19 @@ class JitFunction(Generic[P, R]):
         in_tree: PyTreeDef,
         avals: Sequence[ShapedArray],
         statics: Statics | None,
-        args: tuple,
-        kwargs: dict,
+        dynamic: Arguments,
     ) -> Staged:
         events.notify("trace", function=self._fun, avals=avals)
+        types = [a.str_short() for a in avals]
         if config.no_tracing:
             raise RuntimeError(
                 f"re-tracing function {function_name(self._fun)} for jit, but no_tracing is set: "
-                f"it was called with new types {[a.str_short() for a in avals]}"
+                f"it was called with new types {types}"
             )
         if config.log_compiles:
-            print(f"jit: tracing {function_name(self._fun)} for {[a.str_short() for a in avals]}")
-        names = argument_names(self._fun, args, kwargs)
-        function = self._fun
-        if statics is not None:
-            function = functools.wraps(self._fun)(
-                functools.partial(call_with_statics, self._fun, statics)
-            )
-            names = tuple(
-                n for n in names if not any(n == self._positional_name(i) for i, _ in statics[0])
-            )
+            print(f"jit: tracing {function_name(self._fun)} for {types}")
+        function = self._fun if statics is None else statics.put_back(self._fun)
+        names = argument_names(function, *dynamic)
         return stage_function(function, in_tree, avals, "jit", names)
 
     def _run(self, entry: Entry, values: Sequence[Any]) -> Sequence[Any]:
@@ -179,27 +144,15 @@ class JitFunction(Generic[P, R]):
             *entry.staged.operands, *values, jaxpr=program, name=function_name(self._fun)
         )
 
-    def _delete_donated(self, dynamic: tuple, values: Sequence[Any]) -> None:
-        args, kwargs = dynamic
-        counts = [len(tree_leaves(a)) for a in args]
-        spans = [range(sum(counts[:i]), sum(counts[: i + 1])) for i in range(len(args))]
-        offset = sum(counts)
-        names = (
-            list(inspect.signature(self._fun).parameters) if self._options.donate_argnames else []
-        )
-        chosen = {
-            i % len(args) for i in self._options.donate_argnums if -len(args) <= i < len(args)
-        }
-        chosen |= {i for i, n in enumerate(names) if n in self._options.donate_argnames}
-        positions = [k for i in chosen if i < len(spans) for k in spans[i]]
-        for name in sorted(kwargs):
-            size = len(tree_leaves(kwargs[name]))
-            if name in self._options.donate_argnames:
-                positions += range(offset, offset + size)
-            offset += size
-        for k in positions:
-            if type(values[k]) is ConcreteArray:
-                values[k].delete()
+    def _delete_donated(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        options, count = self._options, len(args)
+        chosen = {i % count for i in options.donate_argnums if -count <= i < count}
+        for i, argument in enumerate(args):
+            if i in chosen or parameter_name(self._fun, i) in options.donate_argnames:
+                give_up(argument)
+        for name, argument in kwargs.items():
+            if name in options.donate_argnames:
+                give_up(argument)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -209,7 +162,7 @@ class JitFunction(Generic[P, R]):
         dynamic, statics = self._split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)
         avals = [described_aval(x) for x in leaves]
-        staged = self._stage(in_tree, avals, statics, args, kwargs)
+        staged = self._stage(in_tree, avals, statics, dynamic)
         if staged.operands:
             raise ValueError("cannot lower a function that closes over a traced value")
         return Traced(function_name(self._fun), staged.program, in_tree, staged.out_tree)
@@ -249,14 +202,6 @@ def described_aval(x: Any) -> ShapedArray:
     return aval_of(x)
 
 
-def call_with_statics(fun: Callable, statics: Statics, *args: Any, **kwargs: Any) -> Any:
-    """Call `fun` with its static arguments put back in their places."""
-    full = list(args)
-    for index, value in statics.positional:
-        full.insert(index, value)
-    return fun(*full, **kwargs, **dict(statics.named))
-
-
 _entries: "weakref.WeakKeyDictionary[Callable, dict]" = weakref.WeakKeyDictionary()
 
 
@@ -269,10 +214,10 @@ def entries_of(fun: Callable, options: JitOptions) -> OncePerKey:
     return per_function.setdefault(options, OncePerKey())
 
 
-def as_tuple(value: Any, kind: type) -> tuple:
+def name_tuple(value: str | Iterable[str] | None) -> tuple[str, ...]:
     if value is None:
         return ()
-    return (value,) if isinstance(value, kind) else tuple(value)
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def jit(
@@ -321,16 +266,16 @@ def jit(
         raise TypeError(f"jit expects a function (Expected a callable value), got {fun!r:.80}")
     if inspect.isgeneratorfunction(fun):
         raise TypeError(f"jit of {function_name(fun)}: generator functions cannot be traced")
-    numbers = tuple(concrete_int(i, "static_argnums") for i in as_tuple(static_argnums, int))
-    names = as_tuple(static_argnames, str)
-    numbers, names = complete_statics(fun, numbers, names)
-    donated = tuple(concrete_int(i, "donate_argnums") for i in as_tuple(donate_argnums, int))
-    donated_names = as_tuple(donate_argnames, str)
-    if set(numbers) & set(donated):
+    numbers, names = complete_statics(
+        fun, int_tuple(static_argnums, "static_argnums"), name_tuple(static_argnames)
+    )
+    donated = int_tuple(donate_argnums, "donate_argnums")
+    both = sorted(set(numbers) & set(donated))
+    if both:
         raise ValueError(
-            f"jit of {function_name(fun)}: arguments {sorted(set(numbers) & set(donated))} are both "
-            "static and donated"
+            f"jit of {function_name(fun)}: arguments {both} are both static and donated"
         )
+    donated_names = name_tuple(donate_argnames)
     options = JitOptions(numbers, names, donated, donated_names, keep_unused, inline)
     return JitFunction(fun, options)
 

@@ -42,7 +42,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable]:
             )
         if got.dtype != dtype:
             raise TypeError(
-                f"unravel expects a vector of dtype {dtype}, like the raveled pytree, got {got.dtype}"
+                f"unravel expects a vector of dtype {dtype}, as ravel_pytree gave, got {got.dtype}"
             )
         parts = [
             convert(reshape(slice_array(flat, [a], [b]), aval.shape), aval.dtype)

@@ -162,9 +162,9 @@ class Compiled:
             got = aval_of(leaf)
             if (got.shape, got.dtype) != (aval.shape, aval.dtype):
                 raise TypeError(
-                    f"Argument types differ from the types for which this computation was compiled: "
-                    f"{self._traced.fun_name} argument {i} must be {aval.str_short()}, got "
-                    f"{got.str_short()}"
+                    "Argument types differ from the types for which this computation was "
+                    f"compiled: {self._traced.fun_name} argument {i} must be {aval.str_short()}, "
+                    f"got {got.str_short()}"
                 )
         outs = jit_p.bind(*leaves, jaxpr=self._traced.jaxpr, name=self._traced.fun_name)
         return tree_unflatten(self._traced.out_tree, outs)

@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 def vmap(
     fun: Callable[P, R],
-    in_axes: int | None | Sequence[Any] | Any = 0,
+    in_axes: int | Sequence[Any] | Any | None = 0,
     out_axes: Any = 0,
     axis_name: AxisName | None = None,
     axis_size: int | None = None,

@@ -1,6 +1,5 @@
 """ConcreteArray: an immutable array that holds its numbers in a NumPy or CuPy buffer."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from funcgrad.base.errors import DonatedBufferError
 from funcgrad.base.methods import Array
 from funcgrad.base.placement import (
     Device,
+    Index,
     Shard,
     Sharding,
     SingleDeviceSharding,
@@ -52,15 +52,11 @@ class ConcreteArray(Array):
         return read_only_view(host)
 
     def _scalar(self, kind: type) -> Any:
-        if self.aval.size != 1 or self.aval.shape:
-            if self.aval.size != 1:
-                raise TypeError(
-                    f"only arrays of size 1 convert to a Python {kind.__name__}, this one has shape "
-                    f"{self.aval.shape}"
-                )
+        if self.aval.shape:
+            way_out = "Index it, as in x[0], or use x.item()." if self.aval.size == 1 else ""
             raise TypeError(
-                "Only scalar arrays can be converted to Python scalars; "
-                f"got array with shape {self.aval.shape}. Index it, as in x[0], or use x.item()."
+                f"Only scalar arrays can be converted to Python scalars; {kind.__name__}() got an "
+                f"array with shape {self.aval.shape}. {way_out}".rstrip()
             )
         return self.__array__()[()]
 
@@ -102,17 +98,6 @@ class ConcreteArray(Array):
     def __buffer__(self, flags: int) -> memoryview:
         return memoryview(self.__array__())  # type: ignore[arg-type]
 
-    def __iter__(self) -> Iterator:
-        if not self.aval.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.aval.shape[0]))
-
-    def __reversed__(self) -> Iterator:
-        return (self[i] for i in reversed(range(len(self))))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any())
-
     def __repr__(self) -> str:
         if self._buffer is None:
             return f"<deleted Array {self.aval.str_short()}>"
@@ -130,9 +115,8 @@ class ConcreteArray(Array):
         return repr(self) if isinstance(self.aval.dtype, dtypes.KeyType) else str(self.__array__())
 
     def __format__(self, spec: str) -> str:
-        return (
-            format(self.__array__()[()], spec) if not self.aval.shape else format(str(self), spec)
-        )
+        value = str(self) if self.aval.shape else self.__array__()[()]
+        return format(value, spec)
 
     # copies, pickles, other libraries
     def __copy__(self) -> "ConcreteArray":
@@ -142,7 +126,7 @@ class ConcreteArray(Array):
         return ConcreteArray(self.buffer.copy(), self.aval, self._sharding)
 
     def __reduce__(self) -> tuple:
-        return (_restore, (to_numpy(self.buffer), self.aval))
+        return (ConcreteArray, (to_numpy(self.buffer), self.aval))
 
     def __dlpack__(self, **kwargs: Any) -> Any:
         # DLPack has no read-only flag in every consumer, so a copy leaves, never our own buffer.
@@ -162,25 +146,26 @@ class ConcreteArray(Array):
         return self._sharding is not None
 
     @property
-    def device(self) -> "Device | Sharding":
+    def device(self) -> Device | Sharding:
         held_by = self.devices()
         return next(iter(held_by)) if len(held_by) == 1 else self.sharding
 
     def devices(self) -> set[Device]:
         return set(self.sharding.device_set)
 
-    def to_device(self, device: "Device | Sharding", *, stream: Any = None) -> "ConcreteArray":
+    def to_device(self, device: Device | Sharding, *, stream: Any = None) -> "ConcreteArray":
         sharding = device if isinstance(device, Sharding) else SingleDeviceSharding(device)
         return ConcreteArray(self.buffer, self.aval, sharding)
 
     @property
     def addressable_shards(self) -> list[Shard]:
         """Which device holds which slice, with the slice itself as `data`."""
-        return [
-            Shard(device, index, ConcreteArray(part, shaped(part.shape, self.aval.dtype)))
-            for device, index in self.sharding.devices_indices_map(self.aval.shape).items()
-            for part in (self.buffer[index],)
-        ]
+        places = self.sharding.devices_indices_map(self.aval.shape)
+        return [Shard(device, index, self._part(index)) for device, index in places.items()]
+
+    def _part(self, index: Index) -> "ConcreteArray":
+        part = self.buffer[index]
+        return ConcreteArray(part, shaped(part.shape, self.aval.dtype))
 
     @property
     def is_fully_addressable(self) -> bool:
@@ -197,7 +182,7 @@ class ConcreteArray(Array):
 
     def copy_to_host_async(self) -> None:
         """Begin the copy that a later np.asarray waits for; on the CPU there is nothing to do."""
-        self.buffer  # noqa: B018  (raises when the buffer is gone)
+        self.buffer  # noqa: B018  it raises when the buffer is gone
 
     def delete(self) -> None:
         """Give the buffer up; any later use raises DonatedBufferError."""
@@ -212,10 +197,6 @@ class ConcreteArray(Array):
     @property
     def on_device_size_in_bytes(self) -> int:
         return self.nbytes
-
-
-def _restore(buffer: np.ndarray, aval: ShapedArray) -> ConcreteArray:
-    return ConcreteArray(buffer, aval)
 
 
 def key_words(buffer: np.ndarray) -> np.ndarray:

@@ -18,7 +18,3 @@ def notify(event: str, **details: Any) -> None:
     if _listeners:
         for listener in tuple(_listeners):
             listener(event, details)
-
-
-def listening() -> bool:
-    return bool(_listeners)

@@ -1,4 +1,4 @@
-"""Scalar types: what `numpy.float32` is, a dtype wherever one is wanted and a maker of 0-d arrays."""
+"""What `numpy.float32` is: a dtype wherever one is wanted, and a maker of 0-d arrays."""
 
 import typing
 from collections.abc import Callable

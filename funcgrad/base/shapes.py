@@ -43,6 +43,14 @@ def concrete_int(value: Any, name: str) -> int:
         ) from None
 
 
+def int_tuple(value: int | Iterable[int] | None, name: str) -> tuple[int, ...]:
+    """One int, several, or none (None), as a tuple."""
+    if value is None:
+        return ()
+    listed = value if isinstance(value, Iterable) else (value,)
+    return tuple(concrete_int(i, name) for i in listed)
+
+
 def canonical_shape(shape: Any, name: str = "shape") -> Shape:
     """`shape` (an int or a sequence of ints) as a tuple of non-negative ints."""
     if (hasattr(shape, "ndim") and shape.ndim == 0) or isinstance(shape, int):

@@ -1,4 +1,4 @@
-"""Where in the user's code something happened: cheap to capture, turned into text only when read."""
+"""Where in the user's code something happened: cheap to capture, text only when it is read."""
 
 import linecache
 import os
@@ -57,7 +57,7 @@ Place = Source | Remembered
 def _ours(filename: str) -> bool:
     known = _is_ours.get(filename)
     if known is None:
-        known = filename.startswith(_PACKAGE) or filename.startswith("<funcgrad")
+        known = filename.startswith((_PACKAGE, "<funcgrad"))
         known = known or os.path.basename(filename) in ("contextlib.py", "functools.py")
         _is_ours[filename] = known
     return known

@@ -158,7 +158,7 @@ class Trace:
 
 
 class Tracer(Array):
-    """A stand-in for an array inside a transformation; `_trace` is the interpreter it belongs to."""
+    """A stand-in for an array inside a transformation; `_trace` is the one it belongs to."""
 
     __slots__ = ("__weakref__", "_trace")
 
@@ -195,7 +195,7 @@ class Tracer(Array):
     def __bool__(self) -> bool:
         raise self.concretization_error(
             TracerBoolConversionError,
-            "A boolean conversion (an `if`, `while`, `and`, `not`, ...) of a traced array was tried",
+            "A boolean conversion (`if`, `while`, `and`, `not`, ...) of a traced array was tried",
             "Use funcgrad.numpy.where or funcgrad.lax.cond to choose by data, or mark the argument "
             "as static (static_argnums) if it is a setting.",
         )
@@ -226,7 +226,7 @@ class Tracer(Array):
     def __index__(self) -> int:
         raise self.concretization_error(
             TracerIntegerConversionError,
-            "A traced array was used as a Python integer (`__index__`: a shape, a range, a list index)",
+            "A traced array was used as a Python integer (`__index__`: a shape, a range, an index)",
             "Shapes and loop bounds must be known while tracing: mark the argument as static "
             "(static_argnums), or use funcgrad.lax.fori_loop or x[i] on an array.",
         )
@@ -239,17 +239,6 @@ class Tracer(Array):
             "pure_callback for code that must run NumPy.",
         )
 
-    def __iter__(self) -> Iterator:
-        if not self.aval.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.aval.shape[0]))
-
-    def __reversed__(self) -> Iterator:
-        return (self[i] for i in reversed(range(len(self))))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any())
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}<{self.aval.str_short()}>"
 
@@ -259,7 +248,7 @@ class Tracer(Array):
         raise self.concretization_error(
             ConcretizationTypeError,
             f"Formatting a traced array with the format spec {spec!r} was tried",
-            "Use funcgrad.debug.print('{x}', x=x), which prints when the jit-compiled program runs.",
+            "Use funcgrad.debug.print('{x}', x=x), which prints when the compiled program runs.",
         )
 
     def __copy__(self) -> "Tracer":
@@ -342,8 +331,8 @@ def check_buffers(primitive: Primitive, results: Sequence[ConcreteArray]) -> Non
         expected = buffer_dtype(out.aval.dtype)
         if out.buffer.shape != out.aval.shape or out.buffer.dtype != expected:
             raise AssertionError(
-                f"{primitive} evaluated to {out.buffer.dtype}{list(out.buffer.shape)}, its abstract "
-                f"rule says {out.aval.str_short()}"
+                f"{primitive} evaluated to {out.buffer.dtype}{list(out.buffer.shape)}, its "
+                f"abstract rule says {out.aval.str_short()}"
             )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.flat import as_value
+from funcgrad.api.flat import as_value, flat_values
 from funcgrad.base import basis, dtypes
 from funcgrad.base.aval import aval_of, shaped
 from funcgrad.base.basis import broadcast_scalar, transpose_p
@@ -17,7 +17,7 @@ from funcgrad.base.shapes import (
     canonical_shape,
     concrete_int,
 )
-from funcgrad.base.tree import tree_flatten, tree_map, tree_unflatten
+from funcgrad.base.tree import tree_map, tree_unflatten
 from funcgrad.primitives.arithmetic import RoundingMethod
 from funcgrad.primitives.arithmetic import round as round_with
 from funcgrad.primitives.complex_parts import real
@@ -158,7 +158,10 @@ def reshape(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """The elements in row-major order (of the axes as `dimensions` orders them) in another shape."""
+    """The elements in row-major order in another shape.
+
+    `dimensions` is an order of the axes to read them in.
+    """
     operand = as_value(operand)
     if dimensions is not None:
         operand = transpose(operand, dimensions)
@@ -188,7 +191,7 @@ def slice(
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> Any:
-    """The rectangular part from `start_indices` up to `limit_indices`, every `strides`-th element."""
+    """The rectangular part from start to limit, every `strides`-th element of it."""
 
     def ints(values: Sequence[int], name: str) -> tuple[int, ...]:
         return tuple(concrete_int(v, name) for v in values)
@@ -232,6 +235,6 @@ def _stopped(leaf: Any) -> Any:
 
 
 def optimization_barrier(operand: Any) -> Any:
-    """The arrays of a pytree unchanged; no compiler pass merges what is before with what follows."""
-    leaves, tree = tree_flatten(operand)
-    return tree_unflatten(tree, barrier([as_value(x) for x in leaves]))
+    """The arrays of a pytree unchanged; no compiler pass merges what comes before and after."""
+    values, tree = flat_values(operand)
+    return tree_unflatten(tree, barrier(values))

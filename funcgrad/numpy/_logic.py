@@ -10,10 +10,10 @@ from funcgrad.base.basis import broadcast_scalar, eq, mul
 from funcgrad.base.shapes import broadcast_shapes
 from funcgrad.numpy._promotion import (
     choose,
+    inexact,
     is_bool,
     is_complex,
     is_floating,
-    is_integer,
     like,
     promote,
     promote_dtypes,
@@ -169,9 +169,7 @@ def _everywhere(value: bool, x: Any) -> Any:
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether |a - b| <= atol + rtol |b|; infinities are close to themselves only."""
-    a, b = promote("isclose", a, b)
-    if is_integer(a) or is_bool(a):
-        a, b = promote_dtypes("isclose", a, b, 1.0)[:2]
+    a, b = inexact("isclose", a, b)
     size = arithmetic.abs(b)
     rtol, atol = (promote_dtypes("isclose", size, t)[1] for t in (rtol, atol))
     margin = add_arrays(atol, mul(rtol, size))

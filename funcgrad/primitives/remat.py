@@ -10,7 +10,7 @@ from funcgrad.compiler.passes import cse, dce
 from funcgrad.compiler.passes.inline import inline
 from funcgrad.ir.effects import happens_once
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, joined_effects
-from funcgrad.primitives.call import program_call
+from funcgrad.primitives.call import jit_p, program_call
 from funcgrad.transforms import backward, batching, forward, partial
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.forward import instantiate_zeros
@@ -99,7 +99,7 @@ class Plan(NamedTuple):
 def recompute_plan(program: ClosedJaxpr, unknown: Mask, policy: Policy | None) -> Plan:
     """Split a program, and replace what it would store by computing it again."""
     split = split_program(program, unknown)
-    known = inline(split.known)
+    known = inline(split.known, only=(jit_p,))
     jaxpr = known.jaxpr
     outputs, residuals = cut(jaxpr.outvars, split.out_unknown.count(False))
     stored = [saveable(policy, e) for e in jaxpr.eqns]

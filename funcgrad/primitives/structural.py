@@ -1,6 +1,7 @@
-"""Operations that move elements without computing: reshape, broadcast, transpose, slice, pad, ..."""
+"""Operations that move elements without computing: reshape, broadcast, transpose, slice, pad."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of, shaped
 from funcgrad.base.basis import (
-    add_p,
+    add,
     broadcast_in_dim,
     broadcast_in_dim_p,
     broadcast_to_shape,
@@ -65,9 +66,8 @@ def broadcast_abstract(
 ) -> ShapedArray:
     dims = broadcast_dimensions
     check_lengths("broadcast_in_dim", x.ndim, broadcast_dimensions=dims)
-    if any(b <= a for a, b in zip(dims, dims[1:], strict=False)) or any(
-        not 0 <= d < len(shape) for d in dims
-    ):
+    increasing = all(a < b for a, b in pairwise(dims))
+    if not increasing or any(not 0 <= d < len(shape) for d in dims):
         raise TypeError(
             f"broadcast_in_dim: broadcast_dimensions must be strictly increasing axes of {shape}, "
             f"got {dims}"
@@ -292,7 +292,7 @@ def pad_evaluate(xp: Any, x: Any, value: Any, padding_config: Any) -> Any:
     target, taken = [], []
     for n, size, (lo, _, interior) in zip(x.shape, shape, padding_config, strict=True):
         step = interior + 1
-        first = max(0, -(-(-lo) // step)) if lo < 0 else 0
+        first = -(lo // step) if lo < 0 else 0
         last = min(n, -(-(size - lo) // step))
         taken.append(slice(first, max(first, last)))
         target.append(slice(lo + first * step, max(0, lo + last * step), step))
@@ -302,24 +302,20 @@ def pad_evaluate(xp: Any, x: Any, value: Any, padding_config: Any) -> Any:
 
 
 def pad_forward(primals: Sequence, tangents: Sequence, padding_config: Any) -> tuple:
-    full = [forward.instantiate_zeros(p, t) for p, t in zip(primals, tangents, strict=True)]
-    return (pad(*primals, padding_config),), (pad(*full, padding_config),)
+    (x, value), (dx, dvalue) = primals, map(forward.instantiate_zeros, primals, tangents)
+    return (pad(x, value, padding_config),), (pad(dx, dvalue, padding_config),)
 
 
 def pad_backward(cts: Sequence, x: Any, value: Any, padding_config: Any) -> list[Any]:
     (ct,) = cts
 
-    def of_operand() -> Any:
-        undo = [(-lo, -hi, 0) for lo, hi, _ in padding_config]
-        inner = pad(ct, scalar_like(0, ct), undo)
-        steps = [interior + 1 for _, _, interior in padding_config]
-        return slice_array(inner, [0] * len(steps), aval_of(inner).shape, steps)
-
-    ct_x = of_operand() if is_linear(x) or is_linear(value) else None
+    inner = pad(ct, scalar_like(0, ct), [(-lo, -hi, 0) for lo, hi, _ in padding_config])
+    steps = [interior + 1 for _, _, interior in padding_config]
+    ct_x = slice_array(inner, [0] * len(steps), aval_of(inner).shape, steps)
     ct_value = None
     if is_linear(value):
-        all_axes = range(len(padding_config))
-        ct_value = add_p.bind1(reduce_sum(ct, all_axes), neg(reduce_sum(ct_x, all_axes)))
+        everywhere = range(len(steps))
+        ct_value = add(reduce_sum(ct, everywhere), neg(reduce_sum(ct_x, everywhere)))
     return [ct_x if is_linear(x) else None, ct_value]
 
 
@@ -371,16 +367,12 @@ def concatenate_backward(cts: Sequence, *arrays: Any, dimension: int) -> list[An
     (ct,) = cts
     shape, begin, result = aval_of(ct).shape, 0, []
     for array in arrays:
-        end = begin + aval_of_arg(array).shape[dimension]
+        end = begin + aval_of(array).shape[dimension]
         start, limit = [0] * len(shape), list(shape)
         start[dimension], limit[dimension] = begin, end
         result.append(slice_array(ct, start, limit) if is_linear(array) else None)
         begin = end
     return result
-
-
-def aval_of_arg(arg: Any) -> ShapedArray:
-    return arg.aval if is_linear(arg) else aval_of(arg)
 
 
 def concatenate_batch(axis: Any, values: Sequence, axes: Sequence, dimension: int) -> Any:

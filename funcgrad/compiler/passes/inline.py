@@ -1,6 +1,6 @@
 """Inline: put the body of a called program in the place of the call."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from funcgrad.base.trace import Primitive
@@ -18,10 +18,15 @@ from funcgrad.ir.jaxpr import (
 rules: dict[Primitive, Callable[[dict[str, Any]], ClosedJaxpr]] = {}
 
 
-def inline(program: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with every call of an inlinable primitive replaced by the called equations."""
+def inline(program: ClosedJaxpr, only: Collection[Primitive] | None = None) -> ClosedJaxpr:
+    """The program with every call of an inlinable primitive replaced by the called equations.
+
+    A program that will be differentiated again asks for `only` the calls that have no derivative
+    rule of their own.
+    """
     jaxpr = program.jaxpr
-    if not any(e.primitive in rules for e in jaxpr.eqns):
+    chosen = rules if only is None else only
+    if not any(e.primitive in chosen for e in jaxpr.eqns):
         return program
     consts = dict(zip(jaxpr.constvars, program.consts, strict=True))
     eqns: list[Eqn] = []
@@ -32,10 +37,10 @@ def inline(program: ClosedJaxpr) -> ClosedJaxpr:
 
     def emit(eqn: Eqn) -> None:
         invars = [read(v) for v in eqn.invars]
-        if eqn.primitive not in rules:
+        if eqn.primitive not in chosen:
             eqns.append(eqn.replace(invars=invars))
             return
-        body = inline(rules[eqn.primitive](eqn.params))
+        body = inline(rules[eqn.primitive](eqn.params), only)
         copies = _renamed(body)
         for var, const in zip(copies.constvars, body.consts, strict=True):
             consts[var] = const
