@@ -61,7 +61,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
             key_reuse keys call remat custom branch loop scan while_loop special incomplete gamma
             normal integrals harmonics hypergeometric random_gamma fft
             linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
-            linalg_polar linalg_reduce linalg_sylvester collective mapped linear_solve host""",
+            linalg_polar linalg_reduce linalg_sylvester collective exchange mapped linear_solve host""",
         "api": """flat statics grad vmap derivatives stages jit inspect custom custom_jvp custom_vjp
             custom_gradient checkpoint callbacks collectives
             agreement branching looping prefix solving devices ravel""",

@@ -33,7 +33,7 @@ NOT_DIFFERENTIABLE = {
 # Linear primitives that no reverse pass meets, and why they need no backward rule.
 NO_BACKWARD: dict[str, str] = {}
 # In a linear program, these still hold the primal computation that tangents travel with.
-NOT_ONLY_LINEAR = ("while", "checkpoint")
+NOT_ONLY_LINEAR = ("while", "checkpoint", "custom_linear_solve")
 # Primitives that no row of the table of samples leads to.
 NO_SAMPLE = {
     "custom_lin": "made by linearize alone, where a custom_vjp function is differentiated",

@@ -1,8 +1,25 @@
 """numpy: elementwise functions, creation and shape, as JAX has them."""
 
-import pytest
+import math
+import os
+import random
+from collections.abc import Callable
+from typing import Any
 
-from numpy_oracle import check, listed
+import jax
+import jax.numpy
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis.extra.numpy import mutually_broadcastable_shapes
+
+import funcgrad
+import funcgrad.numpy
+import funcgrad.numpy as jnp
+from funcgrad.base.config import enable_x64, numpy_rank_promotion
+from funcgrad.base.errors import ConcretizationTypeError
+from numpy_oracle import STORE, ask, check, compare, expressions, listed
 
 EXPRESSIONS = listed("""
 jnp.add(f, i)
@@ -650,6 +667,208 @@ jnp.vander(i[0], 3, increasing=True)
 """)
 
 
+def test_recorded_answers_are_those_of_jax() -> None:
+    """A few of all topics' answers are asked again, others in every run."""
+    assert STORE.manifest["jax"] == jax.__version__
+    seed = int.from_bytes(os.urandom(4))
+    for expression in random.Random(seed).sample(list(expressions()), 24):
+        types, found = ask(expression)
+        what = f"{expression}, drawn with seed {seed}"
+        assert types == STORE.types(expression), what
+        for got, recorded in zip(found, STORE.answer(expression) if found else [], strict=True):
+            compare(got, recorded, 3e-5)
+
+
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_agrees_with_jax(expression: str) -> None:
     check(expression)
+
+
+# promotion, for every pair of operands
+
+
+OPERANDS = {
+    **{name: np.ones(2, name) for name in "bool int8 int32 uint8 uint32 float16 float32".split()},
+    "bfloat16": np.ones(2, ml_dtypes.bfloat16),
+    "complex64": np.ones(2, np.complex64),
+    "NumPy float64": np.float64(1.0),
+    "True": True,
+    "1": 1,
+    "1.0": 1.0,
+    "1j": 1j,
+}
+
+
+@pytest.mark.parametrize("left", OPERANDS)
+@pytest.mark.parametrize("right", OPERANDS)
+def test_sums_have_the_dtype_and_weak_type_of_jax(left: str, right: str) -> None:
+    operands = []
+    for name in (left, right):
+        x = OPERANDS[name]
+        operands.append(jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x)
+    dtype, weak = jax.dtypes.result_type(*operands, return_weak_type_flag=True)
+    ours = [jnp.asarray(np.asarray(x)) if isinstance(x, jax.Array) else x for x in operands]
+    result = jnp.add(*ours)
+    assert (result.dtype, result.weak_type) == (dtype, weak and dtype != np.bool_)
+    if any(isinstance(x, funcgrad.Array) for x in ours):
+        by_operator = ours[0] + ours[1]
+        assert (by_operator.dtype, by_operator.weak_type) == (result.dtype, result.weak_type)
+
+
+def test_weak_arrays_give_way_like_numbers() -> None:
+    weak = jnp.asarray(2.0)
+    assert weak.weak_type
+    assert (weak + jnp.ones(2, jnp.float16)).dtype == np.float16
+    assert (weak * 3).weak_type and not (weak * jnp.float32(3)).weak_type
+
+
+# broadcasting, against NumPy
+
+SHAPES = mutually_broadcastable_shapes(num_shapes=3, max_dims=4, max_side=3)
+
+
+@given(SHAPES)
+@settings(max_examples=100)
+def test_shapes_broadcast_as_in_numpy(found: Any) -> None:
+    a, b, c = (np.arange(math.prod(s), dtype=np.float32).reshape(s) for s in found.input_shapes)
+    np.testing.assert_array_equal(jnp.add(a, b), a + b)
+    np.testing.assert_array_equal(jnp.where(a > 1, b, c), np.where(a > 1, b, c))
+    np.testing.assert_array_equal(jnp.clip(a, b, b + 1), np.clip(a, b, b + 1))
+    shape = found.result_shape
+    assert jnp.broadcast_shapes(*found.input_shapes) == shape
+    np.testing.assert_array_equal(jnp.broadcast_to(a, shape), np.broadcast_to(a, shape))
+    ones = funcgrad.grad(lambda x: jnp.sum(x * b))(jnp.asarray(a))
+    assert ones.shape == a.shape
+
+
+def test_rank_promotion_can_be_refused() -> None:
+    x, y = jnp.ones((2, 3)), jnp.ones(3)
+    with numpy_rank_promotion("raise"):
+        with pytest.raises(ValueError, match=r"add on shapes \(2, 3\), \(3,\)"):
+            x + y
+        assert (x + 1).shape == (2, 3)
+    with numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="rank promotion"):
+        x + y
+
+
+# what is refused, and how
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: jnp.sum([1, 2]), TypeError, "sum requires ndarray or scalar arguments.*list"),
+        (lambda: jnp.sin([1.0]), TypeError, "sin requires ndarray"),
+        (lambda: jnp.ones(3) + [1, 2, 3], TypeError, r"unsupported operand.*\+.*'list'"),
+        (lambda: [1, 2, 3] - jnp.ones(3), TypeError, r"unsupported operand.*-.*'list'"),
+        (lambda: jnp.ones(3) + None, TypeError, "unsupported operand"),
+        (lambda: jnp.ones((2, 3)) + jnp.ones(4), ValueError, r"add got shapes \(2, 3\), \(4,\)"),
+        (lambda: jnp.ones(2) + jnp.ones(3), TypeError, r"\(2,\), \(3,\)"),
+        (lambda: jnp.array([2, 3]) ** jnp.array([1, -1]), TypeError, "negative powers"),
+        (lambda: jnp.arange(3) ** -1, TypeError, "negative powers"),
+        (lambda: -jnp.array(True), TypeError, "bool"),
+        (lambda: jnp.array(2**40), OverflowError, "int32"),
+        (lambda: jnp.array([1, 2**40]), OverflowError, "int32"),
+        (lambda: jnp.array([1, None]), ValueError, "None"),
+        (lambda: jnp.array("a"), TypeError, "not a valid array type"),
+        (lambda: jnp.array([[1, 2], [3]]), ValueError, "inhomogeneous"),
+        (lambda: jnp.array({1, 2}), TypeError, "not a valid array type"),
+        (lambda: jnp.zeros(3, 4), TypeError, r"zeros\(\(3, 4\)\)"),
+        (lambda: jnp.zeros(2.5), TypeError, "integer"),
+        (lambda: jnp.reshape(jnp.ones(6), (4, -1)), TypeError, r"\(6,\).*\(4, -1\)"),
+        (lambda: jnp.squeeze(jnp.ones(3), 0), ValueError, r"\(3,\)"),
+        (lambda: jnp.concatenate([jnp.ones((2, 3)), jnp.ones((2, 4))]), TypeError, r"\(2, 4\)"),
+        (lambda: jnp.stack([jnp.ones(2), jnp.ones(3)]), ValueError, r"\(2,\), \(3,\)"),
+        (lambda: jnp.split(jnp.ones(5), 2), ValueError, "equal division"),
+        (lambda: jnp.broadcast_to(jnp.ones(3), (2, 4)), ValueError, r"\(3,\).*\(2, 4\)"),
+        (lambda: jnp.pad(jnp.ones(3), -1), ValueError, "negative"),
+        (lambda: jnp.pad(jnp.ones(3), 1, mode="sideways"), NotImplementedError, "wrap"),
+        (lambda: jnp.arange(0, 3, 0), ValueError, "step"),
+        (lambda: jnp.linspace(0, 1, -1), ValueError, "-1"),
+        (lambda: jnp.meshgrid(jnp.ones((2, 2))), ValueError, r"\(2, 2\)"),
+        (lambda: jnp.add(1, 2, out=jnp.ones(())), NotImplementedError, "out"),
+        (lambda: jnp.clip(jnp.ones(2) * 1j, 0, 1), ValueError, "complex"),
+        (lambda: funcgrad.jit(jnp.arange)(3), ConcretizationTypeError, "static"),
+        (lambda: funcgrad.jit(jnp.nonzero)(jnp.ones(3)), ConcretizationTypeError, "size"),
+        (lambda: funcgrad.jit(jnp.unique)(jnp.ones(3)), ConcretizationTypeError, "size"),
+    ],
+)
+def test_refusals(call: Callable, kind: type, words: str) -> None:
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_64_bit_dtypes_are_truncated_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="float64 requested in ones.*truncated to float32"):
+        assert jnp.ones(2, np.float64).dtype == np.float32
+    with enable_x64(True):
+        assert jnp.ones(2, np.float64).dtype == jnp.arange(3.0).dtype == np.float64
+        assert jnp.sum(jnp.ones(2, np.int32)).dtype == np.int64
+
+
+def test_complex_to_real_warns() -> None:
+    with pytest.warns(UserWarning, match="imaginary part"):
+        (jnp.ones(2) * 1j).astype(jnp.float32)
+
+
+def test_a_power_by_a_traced_negative_integer_is_rounded_towards_zero() -> None:
+    got = funcgrad.jit(jnp.power)(np.array([2, 1, -1, 3]), np.array([-1, -2, -3, 3]))
+    np.testing.assert_array_equal(got, [0, 1, -1, 27])
+
+
+def test_numpy_sources_are_copied() -> None:
+    source = np.zeros(3, np.float32)
+    for make in (jnp.array, jnp.asarray, lambda x: jnp.array(x, copy=False)):
+        made = make(source)
+        source[0] += 1.0
+        assert made[0] == source[0] - 1.0
+
+
+def test_arrays_of_traced_numbers() -> None:
+    got = funcgrad.jit(lambda x: jnp.array([[x, 1.0], [2.0, x]]))(3.0)
+    np.testing.assert_array_equal(got, [[3.0, 1.0], [2.0, 3.0]])
+    slope = funcgrad.grad(lambda x: jnp.sum(jnp.array([x, x * x, 1.0])))(3.0)
+    assert slope == 7.0
+
+
+def test_foreign_operands_get_their_chance() -> None:
+    class Foreign:
+        def __radd__(self, other: Any) -> str:
+            return "mine"
+
+    assert jnp.ones(2) + Foreign() == "mine"
+    assert (jnp.ones(2) == None) is False  # noqa: E711
+
+
+def test_objects_that_stand_for_arrays() -> None:
+    class Wrapper:
+        def __jax_array__(self) -> Any:
+            return jnp.arange(3.0)
+
+    x = Wrapper()
+    np.testing.assert_array_equal(jnp.sin(x), np.sin(np.arange(3.0, dtype=np.float32)))
+    np.testing.assert_array_equal(jnp.ones(3) + x, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(jnp.where(jnp.ones(3) > 0, x, 0), [0.0, 1.0, 2.0])
+
+
+def test_array_api_namespace() -> None:
+    assert jnp.ones(2).__array_namespace__() is funcgrad.numpy
+
+
+def test_files_keep_bfloat16(tmp_path: Any) -> None:
+    x = jnp.arange(3, dtype=jnp.bfloat16)
+    jnp.save(tmp_path / "x.npy", x)
+    back = jnp.load(tmp_path / "x.npy")
+    assert back.dtype == jnp.bfloat16
+    np.testing.assert_array_equal(np.asarray(back, np.float32), [0.0, 1.0, 2.0])
+
+
+def test_all_names_of_jax_are_there() -> None:
+    for ours, theirs in (
+        (funcgrad.numpy, jax.numpy),
+        (funcgrad.numpy.linalg, jax.numpy.linalg),
+        (funcgrad.numpy.fft, jax.numpy.fft),
+    ):
+        public = {n for n in dir(theirs) if not n.startswith("_")}
+        assert not public - set(dir(ours))
+        assert set(ours.__all__) <= set(dir(ours))

@@ -1,7 +1,17 @@
 """numpy: indexing, updates, ufunc methods, vectorize."""
 
-import pytest
+import math
+from typing import Any
 
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import funcgrad
+import funcgrad.numpy as jnp
+from funcgrad.base.config import Config as config
+from funcgrad.base.errors import NonConcreteBooleanIndexError
 from numpy_oracle import check, listed
 
 EXPRESSIONS = listed("""
@@ -226,3 +236,159 @@ f"{v[0]:.3f}"
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_agrees_with_jax(expression: str) -> None:
     check(expression)
+
+
+# against NumPy, with any index
+
+
+@st.composite
+def shapes(draw: Any) -> tuple[int, ...]:
+    return tuple(draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
+
+
+@st.composite
+def indexed(draw: Any, bools: bool = True) -> tuple[np.ndarray, Any]:
+    """An array of different numbers, and an index into it that NumPy takes."""
+    shape = draw(shapes())
+    x = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+    common = draw(st.sampled_from([(), (2,), (3, 1), (2, 3)]))
+    parts: list[Any] = []
+    axis = 0
+    while axis < len(shape) and draw(st.booleans()):
+        n = shape[axis]
+        kind = draw(st.sampled_from(["int", "slice", "array", "mask", "new"]))
+        if kind == "new":
+            parts.append(None)
+            continue
+        if kind == "int":
+            parts.append(draw(st.integers(-n, n - 1)))
+        elif kind == "slice":
+            bound = st.none() | st.integers(-n - 1, n + 1)
+            step = draw(st.none() | st.sampled_from([1, 2, -1, -2, 3]))
+            parts.append(slice(draw(bound), draw(bound), step))
+        elif kind == "array":
+            seed = draw(st.integers(0, 9))
+            parts.append(np.random.default_rng(seed).integers(-n, n, common))
+        elif bools and not any(isinstance(p, np.ndarray) for p in parts):
+            mask = np.random.default_rng(draw(st.integers(0, 9))).integers(0, 2, (n,)) > 0
+            common = (int(mask.sum()),)
+            parts.append(mask)
+        else:
+            parts.append(slice(None))
+        axis += 1
+    if draw(st.booleans()):
+        parts.append(Ellipsis)
+    return x, tuple(parts)
+
+
+@given(indexed())
+@settings(max_examples=200)
+def test_reading_is_as_in_numpy(case: tuple[np.ndarray, Any]) -> None:
+    x, index = case
+    want = x[index]
+    got = jnp.asarray(x)[index]
+    assert got.shape == want.shape
+    np.testing.assert_array_equal(got, want)
+    jitted = funcgrad.jit(lambda y: y[index])(x)
+    np.testing.assert_array_equal(jitted, want)
+
+
+@given(indexed(bools=False))
+@settings(max_examples=100)
+def test_traced_indices_read_the_same(case: tuple[np.ndarray, Any]) -> None:
+    x, index = case
+    places = [i for i, p in enumerate(index) if isinstance(p, int | np.ndarray)]
+
+    def read(y: Any, *traced: Any) -> Any:
+        full = list(index)
+        for i, value in zip(places, traced, strict=True):
+            full[i] = value
+        return y[tuple(full)]
+
+    got = funcgrad.jit(read)(x, *(np.int32(index[i]) for i in places))
+    np.testing.assert_array_equal(got, x[index])
+
+
+@given(indexed())
+@settings(max_examples=150)
+def test_updates_are_as_in_numpy(case: tuple[np.ndarray, Any]) -> None:
+    x, index = case
+    want = x.copy()
+    want[index] = -1.0
+    np.testing.assert_array_equal(jnp.asarray(x).at[index].set(-1.0), want)
+    want = x.copy()
+    np.add.at(want, index, 0.5)
+    np.testing.assert_array_equal(jnp.asarray(x).at[index].add(0.5), want)
+
+
+@given(indexed())
+@settings(max_examples=60)
+def test_gradient_of_reading_counts_how_often_an_element_is_read(case: Any) -> None:
+    x, index = case
+    want = np.zeros_like(x)
+    np.add.at(want, index, 1.0)
+    got = funcgrad.grad(lambda y: jnp.sum(y[index]))(jnp.asarray(x))
+    np.testing.assert_array_equal(got, want)
+
+
+# what is ours
+
+
+def test_scalar_bools_take_part_in_indexing_as_in_numpy() -> None:
+    x = np.ones((3, 4))
+    index = (None, False, slice(None), 1)
+    assert jnp.asarray(x)[index].shape == x[index].shape
+
+
+def test_a_traced_mask_says_what_to_use_instead() -> None:
+    with pytest.raises(NonConcreteBooleanIndexError, match="three-argument where"):
+        funcgrad.jit(lambda x: x[x > 0])(jnp.ones(3))
+
+
+def test_a_traced_slice_bound_says_what_to_use_instead() -> None:
+    with pytest.raises(IndexError, match=r"static start, stop and step.*dynamic_slice"):
+        funcgrad.jit(lambda x, n: x[:n])(jnp.ones(3), 2)
+
+
+def test_a_list_is_no_index() -> None:
+    with pytest.raises(TypeError, match=r"x\[array\(seq\)\]"):
+        jnp.ones(3)[[0, 1]]
+
+
+def test_index_of_an_empty_axis() -> None:
+    with pytest.raises(IndexError, match="axis 0 with size 0"):
+        jnp.zeros((0, 3))[jnp.array([0])]
+
+
+def test_static_indices_can_be_checked() -> None:
+    x = jnp.ones(3)
+    assert x[5] == 1.0
+    with config.check_static_indices(True), pytest.raises(IndexError, match="size 3"):
+        x[5]
+
+
+def test_update_with_values_of_the_wrong_shape_names_both_shapes() -> None:
+    with pytest.raises(ValueError, match=r"\(5,\).*\(4,\)"):
+        jnp.ones((3, 4)).at[0].set(jnp.ones(5))
+
+
+def test_update_with_values_that_do_not_fit_the_dtype_warns() -> None:
+    with pytest.warns(FutureWarning, match="float32 cannot be cast safely to int32"):
+        result = jnp.arange(3).at[0].set(jnp.float32(1.5))
+    assert result.dtype == np.int32 and result[0] == 1
+
+
+def test_item_assignment_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"x\.at\[idx\]\.set"):
+        jnp.ones(3)[0] = 2.0
+
+
+def test_update_leaves_the_source_alone() -> None:
+    x = jnp.zeros(3)
+    y = x.at[0].set(1.0)
+    assert x[0] == 0.0 and y[0] == 1.0
+
+
+def test_apply_has_a_derivative_where_indices_are_unique() -> None:
+    got = funcgrad.grad(lambda x: jnp.sum(x.at[1].apply(jnp.sin)))(jnp.ones(3))
+    np.testing.assert_allclose(got, [1.0, math.cos(1.0), 1.0], 1e-6)

@@ -1,7 +1,15 @@
 """numpy: products, einsum, polynomials, linear algebra, Fourier transforms, dtypes."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
+import funcgrad
+import funcgrad.numpy as jnp
+from funcgrad.base.config import enable_x64
+from funcgrad.numpy import _einsum
 from numpy_oracle import check, listed
 
 EXPRESSIONS = listed("""
@@ -292,3 +300,87 @@ jnp.array_str(k)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_agrees_with_jax(expression: str) -> None:
     check(expression)
+
+
+@pytest.mark.parametrize("function", [jnp.matmul, jnp.dot, jnp.linalg.matmul])
+def test_products_name_both_shapes(function: Callable) -> None:
+    with pytest.raises(TypeError, match=r"(matmul|dot).*\(2, 3\).*\(4, 5\)"):
+        function(jnp.ones((2, 3)), jnp.ones((4, 5)))
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (
+            lambda: jnp.ones((2, 2, 3)) @ jnp.ones((3, 3, 1)),
+            ValueError,
+            r"\(2, 2, 3\).*\(3, 3, 1\)",
+        ),
+        (lambda: jnp.matmul(2.0, jnp.ones(2)), ValueError, "multiply by a scalar"),
+        (lambda: jnp.tensordot(jnp.ones((2, 3)), jnp.ones(3), 2), TypeError, r"\(2, 3\).*\(3,\)"),
+        (lambda: jnp.einsum("ij,jk->ik", jnp.ones((2, 3)), jnp.ones((2, 2))), ValueError, "'j'"),
+        (lambda: jnp.linalg.inv(jnp.ones((2, 3))), ValueError, r"\[\.\.\., n, n\].*\(2, 3\)"),
+        (lambda: jnp.linalg.solve(jnp.eye(2), jnp.ones(3)), ValueError, "2 columns.*3 rows"),
+        (lambda: jnp.linalg.cholesky(jnp.ones(3)), ValueError, r"\(3,\)"),
+        (lambda: jnp.linalg.norm(jnp.ones((2, 2, 2)), 1), ValueError, "axis"),
+        (lambda: jnp.fft.fft(jnp.ones(3), 0), ValueError, "positive"),
+        (lambda: jnp.fft.rfft(jnp.ones(3) * 1j), ValueError, "complex"),
+    ],
+)
+def test_refusals(call: Callable, kind: type, words: str) -> None:
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def cofactors(a: np.ndarray) -> np.ndarray:
+    """The gradient of the determinant, by its definition."""
+    n = len(a)
+    out = np.empty_like(a)
+    for i in range(n):
+        for j in range(n):
+            minor = np.delete(np.delete(a, i, 0), j, 1)
+            out[i, j] = (-1) ** (i + j) * np.linalg.det(minor)
+    return out
+
+
+@pytest.mark.parametrize("zeros", ["none", "first column", "last row", "two columns"])
+def test_gradient_of_det_is_right_for_singular_matrices(zeros: str) -> None:
+    a = np.random.default_rng(0).normal(size=(5, 5)).astype(np.float32)
+    a[:, : {"first column": 1, "two columns": 2}.get(zeros, 0)] = 0
+    if zeros == "last row":
+        a[-1] = a[0] + a[1]
+    got = funcgrad.grad(jnp.linalg.det)(jnp.asarray(a))
+    np.testing.assert_allclose(got, cofactors(a.astype(np.float64)), 1e-3, 1e-4)
+
+
+def test_gradient_of_det_of_several_matrices() -> None:
+    a = np.random.default_rng(0).normal(size=(3, 4, 4)).astype(np.float32)
+    a[1, :, 0] = 0
+    got = funcgrad.vmap(funcgrad.grad(jnp.linalg.det))(jnp.asarray(a))
+    want = [cofactors(x.astype(np.float64)) for x in a]
+    np.testing.assert_allclose(got, want, 1e-3, 1e-4)
+
+
+def test_solve_is_differentiable_in_both_modes_and_twice() -> None:
+    with enable_x64(True):
+        rng = np.random.default_rng(0)
+        a, b, da, db = (rng.normal(size=s) for s in ((4, 4), (4,), (4, 4), (4,)))
+        x, dx = funcgrad.jvp(jnp.linalg.solve, (a, b), (da, db))
+        np.testing.assert_allclose(dx, np.linalg.solve(a, db - da @ np.asarray(x)), 1e-9)
+
+        def along(s: Any) -> Any:
+            return jnp.linalg.solve(a + s * da, b)
+
+        eps = 1e-4
+        want = (along(eps) - 2 * along(0.0) + along(-eps)) / eps**2
+        got = funcgrad.jacfwd(funcgrad.jacrev(along))(0.0)
+        np.testing.assert_allclose(got, want, 1e-4, 1e-4)
+
+
+def test_einsum_takes_steps_that_were_found_before() -> None:
+    a = jnp.ones((2, 3))
+    formula = "ij,jk,kl->il"
+    first = jnp.einsum(formula, a, a.T, a)
+    before = _einsum._steps.cache_info().hits
+    np.testing.assert_array_equal(jnp.einsum(formula, a, a.T, a), first)
+    assert _einsum._steps.cache_info().hits == before + 1

@@ -1,7 +1,15 @@
 """numpy: reductions, statistics, order, sets, counting, signals."""
 
-import pytest
+from collections.abc import Callable
 
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+import funcgrad
+import funcgrad.numpy as jnp
 from numpy_oracle import check, listed
 
 EXPRESSIONS = listed("""
@@ -362,3 +370,68 @@ jnp.hanning(1)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_agrees_with_jax(expression: str) -> None:
     check(expression)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: jnp.max(jnp.zeros((0, 3))), ValueError, r"max which has no identity.*\(0, 3\)"),
+        (lambda: jnp.max(jnp.ones(3), where=jnp.ones(3) > 0), ValueError, "initial"),
+        (lambda: jnp.sum(jnp.ones(3), where=jnp.ones(3)), ValueError, r"where must be.*float32"),
+        (lambda: jnp.sum(jnp.ones(3), axis=1), ValueError, "axis 1 is out of bounds"),
+        (lambda: jnp.sum(jnp.ones((2, 3)), axis=(0, 0)), ValueError, "duplicate"),
+        (lambda: jnp.sum(jnp.ones(3), initial=jnp.ones(2)), ValueError, r"scalar.*\(2,\)"),
+        (lambda: jnp.argmax(jnp.zeros(0)), ValueError, "empty"),
+        (lambda: jnp.var(jnp.ones(3), ddof=1, correction=1), ValueError, "simultaneously"),
+        (lambda: jnp.quantile(jnp.ones(3), 0.5, method="cubic"), ValueError, "'linear'"),
+        (lambda: jnp.sort(jnp.ones(3), kind="mergesort"), TypeError, "stable"),
+        (lambda: jnp.take(jnp.ones(3), jnp.ones(2)), TypeError, "integer"),
+        (lambda: jnp.take(jnp.ones(3), 0, mode="raise"), NotImplementedError, "'clip'"),
+        (lambda: jnp.put(jnp.ones(3), 0, 1.0), ValueError, "inplace=False"),
+        (lambda: jnp.bincount(jnp.ones(3)), TypeError, "integer"),
+        (lambda: jnp.interp(1.0, jnp.ones(3), jnp.ones(2)), ValueError, r"\(3,\).*\(2,\)"),
+        (lambda: jnp.convolve(jnp.ones((2, 2)), jnp.ones(2)), ValueError, "1-dimensional"),
+        (lambda: funcgrad.jit(jnp.bincount)(jnp.arange(3)), TypeError, "length"),
+        (lambda: funcgrad.jit(jnp.repeat)(jnp.arange(3), 2), TypeError, "total_repeat_length"),
+    ],
+)
+def test_refusals(call: Callable, kind: type, words: str) -> None:
+    with pytest.raises(kind, match=words):
+        call()
+
+
+@given(
+    arrays(np.float32, array_shapes(max_dims=3, max_side=4), elements=st.floats(-9, 9, width=32))
+)
+@settings(max_examples=60)
+def test_order_and_counts_are_as_in_numpy(x: np.ndarray) -> None:
+    y = jnp.asarray(x)
+    np.testing.assert_array_equal(jnp.sort(y, -1), np.sort(x, -1))
+    np.testing.assert_array_equal(jnp.argsort(y, 0), np.argsort(x, 0, kind="stable"))
+    values, counts = np.unique(x, return_counts=True)
+    for ours, theirs in zip(jnp.unique(y, return_counts=True), (values, counts), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    flat = np.sort(x.ravel())
+    for side in ("left", "right"):
+        for method in ("scan", "scan_unrolled", "compare_all", "sort"):
+            got = jnp.searchsorted(flat, y, side, method=method)
+            np.testing.assert_array_equal(got, np.searchsorted(flat, x, side))
+    np.testing.assert_allclose(jnp.quantile(y, 0.3, 0), np.quantile(x, 0.3, 0), 1e-4, 1e-5)
+
+
+def test_quantile_beside_infinity() -> None:
+    x = jnp.array([1.0, 2.0, jnp.inf])
+    assert jnp.quantile(x, 0.5) == 2.0 and jnp.quantile(x, 1.0) == jnp.inf
+
+
+def test_half_precision_means_do_not_overflow() -> None:
+    assert jnp.mean(jnp.full(1000, 1000.0, jnp.float16)) == 1000.0
+
+
+def test_partition_puts_the_kth_element_in_its_place() -> None:
+    x = np.random.default_rng(0).normal(size=(3, 9)).astype(np.float32)
+    for kth in (0, 4, -1):
+        got = np.asarray(jnp.partition(x, kth))
+        order = np.asarray(jnp.argpartition(x, kth))
+        np.testing.assert_array_equal(got[:, kth], np.sort(x)[:, kth])
+        np.testing.assert_array_equal(np.take_along_axis(x, order, 1)[:, kth], got[:, kth])

@@ -308,6 +308,38 @@ def linear_algebra(lib: Engine, x: Any) -> Any:
 
 
 @sample
+def solved(lib: Engine, x: Any) -> Any:
+    """A linear system whose matrix and right side depend on the argument, solved by iteration."""
+    diagonal = 2.0 + lib.cos(x)
+
+    def matrix(v: Any) -> Any:
+        return diagonal * v + 0.1 * v[::-1]
+
+    def iterate(operator: Function, b: Any) -> Any:
+        return lib.fori_loop(0, 40, lambda _, v: v + 0.4 * (b - operator(v)), b * 0.0)
+
+    return lib.custom_linear_solve(matrix, x * x, iterate, symmetric=True)
+
+
+@sample
+def root(lib: Engine, x: Any) -> Any:
+    """The cube root, by Newton's method, with the derivative of an implicit function."""
+
+    def newton(f: Function, guess: Any) -> Any:
+        return lib.while_loop(
+            lambda y: lib.reduce_max(lib.abs(f(y)), (0,)) > 1e-13,
+            lambda y: y - f(y) / (3.0 * y * y),
+            guess,
+        )
+
+    def divide(linear: Function, b: Any) -> Any:
+        return b / linear(lib.numpy.ones_like(b))
+
+    target = x * x + 1.0
+    return lib.custom_root(lambda y: y**3 - target, lib.numpy.ones_like(x), newton, divide)
+
+
+@sample
 def stopped(lib: Engine, x: Any) -> Any:
     whole = lib.round(x * 3.0).astype("int32")
     return lib.stop_gradient(x * x) * x + whole * lib.select(x > 0.0, x, lib.sqrt(lib.abs(x)))

@@ -9,18 +9,8 @@ from funcgrad.base.basis import scalar_like
 from funcgrad.base.methods import Array
 from funcgrad.base.shapes import canonical_axis
 from funcgrad.base.tree import tree_map
-from funcgrad.primitives.collective import (
-    Groups,
-    all_gather_p,
-    all_to_all_p,
-    axis_index_p,
-    names_of,
-    pmax_p,
-    pmin_p,
-    ppermute_p,
-    psum_p,
-    reduce_scatter_p,
-)
+from funcgrad.primitives.collective import Groups, axis_index_p, names_of, pmax_p, pmin_p, psum_p
+from funcgrad.primitives.exchange import all_gather_p, all_to_all_p, ppermute_p, reduce_scatter_p
 
 AxisNames = AxisName | tuple[AxisName, ...]
 

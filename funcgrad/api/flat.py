@@ -10,15 +10,17 @@ from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.keypaths import keystr
 from funcgrad.base.methods import Array
 from funcgrad.base.source import function_name, function_place
-from funcgrad.base.trace import Tracer
+from funcgrad.base.trace import Tracer, current_trace
 from funcgrad.base.tree import (
     PyTreeDef,
     tree_flatten,
     tree_flatten_with_path,
     tree_leaves,
+    tree_map,
     tree_unflatten,
 )
 from funcgrad.ir.jaxpr import ClosedJaxpr, DebugInfo
+from funcgrad.transforms.forward import Forward
 from funcgrad.transforms.staging import stage_closed
 
 
@@ -95,7 +97,11 @@ def check_arguments(
 
 @dataclass
 class FlatFunction:
-    """A function of pytrees as one from flat values to flat values; remembers its output tree."""
+    """A function of pytrees as one from flat values to flat values; remembers its output tree.
+
+    With `has_aux` it runs under forward mode, and `aux` keeps the primals of what stands beside
+    the output.
+    """
 
     function: Callable
     in_tree: PyTreeDef
@@ -107,7 +113,8 @@ class FlatFunction:
         args, kwargs = tree_unflatten(self.in_tree, leaves)
         out = self.function(*args, **kwargs)
         if self.has_aux:
-            out, self.aux = split_aux(self.function, out)
+            out, aux = split_aux(self.function, out)
+            self.aux = tree_map(primal_of, aux)
         outs, self.out_tree = tree_flatten(out)
         return [self._output(o) for o in outs]
 
@@ -129,6 +136,13 @@ def split_aux(function: Callable, out: Any) -> tuple[Any, Any]:
             f"{type(out).__name__}" + (f" of length {len(out)}" if isinstance(out, tuple) else "")
         )
     return out
+
+
+def primal_of(leaf: Any) -> Any:
+    """A leaf without the tangent that the current trace gave it."""
+    trace = current_trace()
+    assert isinstance(trace, Forward)
+    return trace.unpack(leaf)[0]
 
 
 class Staged(NamedTuple):

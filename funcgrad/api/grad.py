@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad.api.flat import FlatFunction, argument_names, as_value, check_arguments
 from funcgrad.base.aval import ShapedArray, aval_of, dtype_name, weak_like
 from funcgrad.base.basis import convert
-from funcgrad.base.dtypes import issubdtype
+from funcgrad.base.dtypes import float0, issubdtype
 from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import (
@@ -186,10 +186,16 @@ def match_cotangent(name: str, ct: Any, expected: ShapedArray) -> Any:
 
 
 def instantiate_all(linear: LinearProgram, cts: Sequence[Any]) -> list[Any]:
-    """Cotangents of the inputs, with zeros for None."""
+    """Cotangents of the inputs, with zeros for None, as weakly typed as the inputs are."""
     return [
-        zeros_like_aval(a) if ct is None else ct for ct, a in zip(cts, linear.in_avals, strict=True)
+        zeros_like_aval(a) if ct is None else as_weak_as(ct, a)
+        for ct, a in zip(cts, linear.in_avals, strict=True)
     ]
+
+
+def as_weak_as(ct: Any, aval: ShapedArray) -> Any:
+    same = aval_of(ct).weak_type == aval.weak_type
+    return ct if same or aval.dtype == float0 else convert(ct, aval.dtype, aval.weak_type)
 
 
 def one_like(out: Any) -> Any:

@@ -19,7 +19,7 @@ from funcgrad.api.flat import (
 from funcgrad.api.vmap import vmap
 from funcgrad.base import dtypes, promotion
 from funcgrad.base.aval import ShapedArray, aval_of
-from funcgrad.base.basis import concatenate, convert, reshape, slice_array
+from funcgrad.base.basis import concatenate, convert, reshape, slice_axis
 from funcgrad.base.config import config
 from funcgrad.base.errors import ConcretizationTypeError
 from funcgrad.base.source import function_name
@@ -252,17 +252,13 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
     total = aval_of(from_leaves[0]).shape[0]
     whole = total // batch_size * batch_size
 
-    def part(x: Any, start: int, stop: int) -> Any:
-        shape = aval_of(x).shape
-        return slice_array(x, [start, *[0] * (len(shape) - 1)], [stop, *shape[1:]])
-
     def batches(x: Any) -> Any:
-        x = part(as_value(x), 0, whole)
+        x = slice_axis(as_value(x), 0, whole)
         return reshape(x, (whole // batch_size, batch_size, *aval_of(x).shape[1:]))
 
     done = scan(lambda _, x: ((), vmap(f)(x)), (), tree_map(batches, xs))[1]
     done = tree_map(lambda y: reshape(y, (whole, *y.shape[2:])), done)
     if whole == total:
         return done
-    rest = vmap(f)(tree_map(lambda x: part(as_value(x), whole, total), xs))
+    rest = vmap(f)(tree_map(lambda x: slice_axis(as_value(x), whole, total), xs))
     return tree_map(lambda a, b: concatenate([a, b], 0), done, rest)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.api.flat import as_value, flat_values
-from funcgrad.base.basis import add, concatenate, pad, scalar_like, slice_array
+from funcgrad.base.basis import add, concatenate, pad, scalar_like, slice_axis
 from funcgrad.base.shapes import canonical_axis
 from funcgrad.base.tree import tree_leaves, tree_unflatten
 from funcgrad.primitives.compare import bitwise_or
@@ -56,7 +56,8 @@ def _prefix(combine: Callable, elems: list[Any], axes: list[int]) -> list[Any]:
         return elems
 
     def cut(arrays: list[Any], start: int, stop: int, step: int = 1) -> list[Any]:
-        return [_along(x, a, start, stop, step) for x, a in zip(arrays, axes, strict=True)]
+        stop = max(start, stop)
+        return [slice_axis(x, start, stop, a, step) for x, a in zip(arrays, axes, strict=True)]
 
     pairs = combine(cut(elems, 0, size - 1, 2), cut(elems, 1, size, 2))
     odd = _prefix(combine, pairs, axes)
@@ -69,13 +70,6 @@ def _prefix(combine: Callable, elems: list[Any], axes: list[int]) -> list[Any]:
         else [concatenate([f, e], a) for f, e, a in zip(first, even, axes, strict=True)]
     )
     return [_interleave(e, o, a) for e, o, a in zip(evens, odd, axes, strict=True)]
-
-
-def _along(x: Any, axis: int, start: int, stop: int, step: int) -> Any:
-    shape = x.aval.shape
-    begin, end, steps = [0] * len(shape), list(shape), [1] * len(shape)
-    begin[axis], end[axis], steps[axis] = start, max(stop, start), step
-    return slice_array(x, begin, end, steps)
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:

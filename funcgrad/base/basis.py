@@ -166,6 +166,14 @@ def unbroadcast(x: Any, aval: ShapedArray) -> Any:
     return reshape(reduce_sum(x, stretched), aval.shape)
 
 
+def slice_axis(x: Any, start: int, stop: int, axis: int = 0, stride: int = 1) -> Any:
+    """x from `start` up to `stop` along one axis, whole along the others."""
+    shape = aval_of(x).shape
+    starts, stops, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis], stops[axis], strides[axis] = start, stop, stride
+    return slice_array(x, starts, stops, strides if stride != 1 else None)
+
+
 def moveaxis(x: Any, source: int, destination: int) -> Any:
     """x with one axis moved, the others in their order."""
     if source == destination:

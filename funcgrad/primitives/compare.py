@@ -1,7 +1,7 @@
 """Comparisons, and choosing between arrays: eq, lt, ..., select_n, clamp, is_finite."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from funcgrad.base.basis import (
     select_n,
     select_n_p,
 )
-from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
-from funcgrad.primitives.nary import ANY, BITS, FLOAT, always, elementwise
+from funcgrad.base.lists import present
+from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure, single
+from funcgrad.primitives.nary import ANY, BITS, FLOAT, always, elementwise, ufunc
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.forward import instantiate_zeros
@@ -96,6 +97,10 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     return clamp_p.bind1(min, x, max)
 
 
+def comparing(compare: Callable[[Any, Any], Any]) -> Rule:
+    return lambda xp, x, y: compare(x, y)
+
+
 # Keys are equal or not; more cannot be asked of them, and of their buffers no ufunc can.
 for _primitive, _compare, _accepted in (
     (eq_p, operator.eq, (*ANY, dtypes.prng_key)),
@@ -105,23 +110,20 @@ for _primitive, _compare, _accepted in (
     (gt_p, operator.gt, ANY),
     (ge_p, operator.ge, ANY),
 ):
-    elementwise(
-        _primitive,
-        _accepted,
-        lambda xp, x, y, _compare=_compare: _compare(x, y),
-        always(np.bool_),
-    )
+    elementwise(_primitive, _accepted, comparing(_compare), always(np.bool_))
     forward.zero_derivative(_primitive)
-
-for _primitive, _ufunc in ((and_p, "bitwise_and"), (or_p, "bitwise_or"), (xor_p, "bitwise_xor")):
-    elementwise(_primitive, BITS, lambda xp, x, y, _ufunc=_ufunc: getattr(xp, _ufunc)(x, y))
-    forward.zero_derivative(_primitive)
-
-elementwise(not_p, BITS, lambda xp, x: xp.bitwise_not(x))
-forward.zero_derivative(not_p)
 
 elementwise(is_finite_p, FLOAT, lambda xp, x: xp.isfinite(x), always(np.bool_))
 forward.zero_derivative(is_finite_p)
+
+for _primitive, _name in (
+    (not_p, "bitwise_not"),
+    (and_p, "bitwise_and"),
+    (or_p, "bitwise_or"),
+    (xor_p, "bitwise_xor"),
+):
+    elementwise(_primitive, BITS, ufunc(_name))
+    forward.zero_derivative(_primitive)
 
 
 # select_n
@@ -166,11 +168,9 @@ def select_evaluate(xp: Any, which: Any, *cases: Any) -> Any:
 def select_forward(primals: Sequence, tangents: Sequence) -> tuple:
     which, *cases = primals
     out = select_n(which, *cases)
-    case_tangents = tangents[1:]
-    if all(t is None for t in case_tangents):
+    if not any(present(tangents[1:])):
         return (out,), (None,)
-    full = [instantiate_zeros(c, t) for c, t in zip(cases, case_tangents, strict=True)]
-    return (out,), (select_n(which, *full),)
+    return (out,), (select_n(which, *map(instantiate_zeros, cases, tangents[1:])),)
 
 
 def select_backward(cts: Sequence, which: Any, *cases: Any) -> list[Any]:
@@ -248,8 +248,7 @@ def clamp_batch(axis: Any, values: Sequence, axes: Sequence) -> Any:
         if at is None and not aval_of(value).shape:
             return value
         value = batching.to_front(axis, value, at)
-        dims = range(aval_of(value).ndim)
-        return value if aval_of(value).shape == shape else broadcast_in_dim(value, shape, dims)
+        return broadcast_in_dim(value, shape, range(aval_of(value).ndim))
 
     return (clamp(bound(values[0], axes[0]), x, bound(values[2], axes[2])),), (0,)
 

@@ -17,7 +17,7 @@ from funcgrad.base.basis import (
     reduce_sum,
     reduce_sum_p,
     reshape,
-    slice_array,
+    slice_axis,
     transpose,
 )
 from funcgrad.base.shapes import canonical_axes, remove_axes
@@ -26,7 +26,6 @@ from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.nary import ANY, BITS, NUMBER, Accepted, check_dtype
 from funcgrad.primitives.structural import inverse_permutation
 from funcgrad.transforms import backward, batching, forward
-from funcgrad.transforms.backward import Linear
 
 reduce_prod_p = Primitive("reduce_prod")
 reduce_max_p = Primitive("reduce_max")
@@ -107,25 +106,20 @@ def spread_back(reduced: Any, shape: tuple[int, ...], axes: Sequence[int]) -> An
     return broadcast_in_dim(reduced, shape, kept)
 
 
-def narrow_accumulate(xp: Any, x: Any, axes: tuple[int, ...], ufunc: str, **kwargs: Any) -> Any:
+def accumulate(name: str) -> Rule:
     """Reduce in float32 what is narrower than that, and round once at the end."""
-    wide = x.astype(np.float32) if x.dtype.itemsize < 4 and is_floating(x.dtype) else x
-    return getattr(xp, ufunc)(wide, axis=axes, dtype=wide.dtype, **kwargs).astype(x.dtype)
+
+    def evaluate(xp: Any, x: Any, axes: tuple[int, ...]) -> Any:
+        narrow = x.dtype.itemsize < 4 and dtypes.issubdtype(x.dtype, np.floating)
+        wide = x.astype(np.float32) if narrow else x
+        return getattr(xp, name)(wide, axis=axes, dtype=wide.dtype).astype(x.dtype)
+
+    return evaluate
 
 
-def is_floating(dtype: Any) -> bool:
-    return dtypes.issubdtype(dtype, np.floating)
-
-
-def reduce_sum_backward(ct: Any, x: Linear, axes: tuple[int, ...]) -> Any:
-    return spread_back(ct, x.shape, axes)
-
-
-reduction(reduce_sum_p, NUMBER, lambda xp, x, axes: narrow_accumulate(xp, x, axes, "sum"))
+reduction(reduce_sum_p, NUMBER, accumulate("sum"))
 forward.linear(reduce_sum_p)
-backward.unary(reduce_sum_p, reduce_sum_backward)
-
-reduction(reduce_prod_p, NUMBER, lambda xp, x, axes: narrow_accumulate(xp, x, axes, "prod"))
+backward.unary(reduce_sum_p, lambda ct, x, axes: spread_back(ct, x.shape, axes))
 
 
 def reduce_prod_forward(primals: Sequence, tangents: Sequence, axes: tuple[int, ...]) -> tuple:
@@ -150,23 +144,18 @@ def product_of_others(x: Any, axes: Sequence[int]) -> Any:
 def _others(rows: Any, count: int) -> Any:
     if count <= 1:
         return full_like(rows, 1)
-    half, rest = count // 2, aval_of(rows).shape[1:]
-    zeros = [0] * len(rest)
-    low = slice_array(rows, [0, *zeros], [half, *rest])
-    high = slice_array(rows, [half, *zeros], [2 * half, *rest])
-    pairs = mul(low, high)
-    single_left = count % 2
-    if single_left:
-        last = slice_array(rows, [2 * half, *zeros], [count, *rest])
-        pairs = concatenate([pairs, last], 0)
-    outside = _others(pairs, half + single_left)
-    outer = slice_array(outside, [0, *zeros], [half, *rest])
-    parts = [mul(outer, high), mul(outer, low)]
-    if single_left:
-        parts.append(slice_array(outside, [half, *zeros], [half + 1, *rest]))
-    return concatenate(parts, 0)
+    half = count // 2
+    low, high, last = (
+        slice_axis(rows, 0, half),
+        slice_axis(rows, half, 2 * half),
+        slice_axis(rows, 2 * half, count),
+    )
+    outside = _others(concatenate([mul(low, high), last], 0), count - half)
+    outer, of_last = slice_axis(outside, 0, half), slice_axis(outside, half, count - half)
+    return concatenate([mul(outer, high), mul(outer, low), of_last], 0)
 
 
+reduction(reduce_prod_p, NUMBER, accumulate("prod"))
 forward.rules[reduce_prod_p] = reduce_prod_forward
 
 
@@ -210,16 +199,16 @@ for _primitive, _ufunc, _start_high in (
     forward.rules[_primitive] = extremum_forward(_primitive)
 
 
+def bitwise_evaluate(ufunc: str) -> Rule:
+    return lambda xp, x, axes: getattr(xp, ufunc).reduce(x, axis=axes)
+
+
 for _primitive, _ufunc in (
     (reduce_and_p, "bitwise_and"),
     (reduce_or_p, "bitwise_or"),
     (reduce_xor_p, "bitwise_xor"),
 ):
-    reduction(
-        _primitive,
-        BITS,
-        lambda xp, x, axes, _ufunc=_ufunc: getattr(xp, _ufunc).reduce(x, axis=axes),
-    )
+    reduction(_primitive, BITS, bitwise_evaluate(_ufunc))
     forward.zero_derivative(_primitive)
 
 
@@ -245,12 +234,12 @@ def arg_abstract(name: str) -> Rule:
     return pure(abstract)
 
 
+def arg_evaluate(name: str) -> Rule:
+    return lambda xp, x, axes, index_dtype: getattr(xp, name)(x, axis=axes[0]).astype(index_dtype)
+
+
 for _primitive in (argmax_p, argmin_p):
-    evaluate_rules[_primitive] = single(
-        lambda xp, x, axes, index_dtype, _name=_primitive.name: getattr(xp, _name)(
-            x, axis=axes[0]
-        ).astype(index_dtype)
-    )
+    evaluate_rules[_primitive] = single(arg_evaluate(_primitive.name))
     abstract_rules[_primitive] = arg_abstract(_primitive.name)
     forward.zero_derivative(_primitive)
     batching.shifted(_primitive, axes=batching.axes_shifted)

@@ -25,6 +25,7 @@ from funcgrad.base.basis import (
     scalar_like,
     select_n,
     slice_array,
+    slice_axis,
     slice_p,
     squeeze_p,
     transpose,
@@ -365,12 +366,10 @@ def concatenate_abstract(*arrays: ShapedArray, dimension: int) -> ShapedArray:
 
 def concatenate_backward(cts: Sequence, *arrays: Any, dimension: int) -> list[Any]:
     (ct,) = cts
-    shape, begin, result = aval_of(ct).shape, 0, []
+    begin, result = 0, []
     for array in arrays:
         end = begin + aval_of(array).shape[dimension]
-        start, limit = [0] * len(shape), list(shape)
-        start[dimension], limit[dimension] = begin, end
-        result.append(slice_array(ct, start, limit) if is_linear(array) else None)
+        result.append(slice_axis(ct, begin, end, dimension) if is_linear(array) else None)
         begin = end
     return result
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from funcgrad.numpy import _diagonals, _products
 from funcgrad.numpy._einsum import einsum
-from funcgrad.numpy._products import matmul, tensordot, vecdot
+from funcgrad.numpy._products import vecdot
 from funcgrad.numpy._promotion import to_arrays
 from funcgrad.numpy._shaping import matrix_transpose
 from funcgrad.primitives.precision import PrecisionLike
@@ -31,6 +31,31 @@ def outer(x1: Any, x2: Any, /) -> Any:
             f"linalg.outer: input arrays must be one-dimensional, got {x1.shape} and {x2.shape}"
         )
     return _products.outer(x1, x2)
+
+
+def matmul(
+    x1: Any, x2: Any, /, *, precision: PrecisionLike = None, preferred_element_type: Any = None
+) -> Any:
+    """The matrix product over the last two axes; the axes before them broadcast."""
+    return _products.matmul(
+        x1, x2, precision=precision, preferred_element_type=preferred_element_type
+    )
+
+
+def tensordot(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+    out_sharding: None = None,
+) -> Any:
+    """The sum of products over pairs of axes; see `funcgrad.numpy.tensordot`."""
+    return _products.tensordot(
+        x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type
+    )
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
