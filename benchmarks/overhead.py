@@ -14,6 +14,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from typing import Any
 
 LIBRARIES = ("funcgrad", "jax", "autograd", "torch")
 
@@ -100,19 +101,25 @@ def worker(library: str) -> None:
             counts[line] = max(3, int(0.02 / max(time.perf_counter() - start, 1e-7)))
         count = counts[line]
         start = time.perf_counter()
-        for _ in range(count):
-            out = run()
-        wait(out)
+        for _ in range(count - 1):
+            run()
+        wait(run())
         print(json.dumps((time.perf_counter() - start) / count * 1e6), flush=True)
 
 
+def output_of(code: str) -> str:
+    """What a fresh Python process prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def import_seconds(code: str) -> float:
-    """The least of five imports in fresh processes, less what Python itself takes."""
+    """The least of five imports in fresh processes."""
+
+    clock = "from time import perf_counter as clock"
 
     def once(text: str) -> float:
-        command = [sys.executable, "-c", f"import time; t = time.perf_counter(); {text}; "
-                   "print(time.perf_counter() - t)"]  # fmt: skip
-        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        return float(output_of(f"{clock}; start = clock(); {text}; print(clock() - start)"))
 
     return min(once(code) for _ in range(5))
 
@@ -136,50 +143,62 @@ def first_call(library: str) -> tuple[int, int]:
         sys.setprofile(None)
         print(len([f for f in files if "{library}" in f]), calls)
     """
-    out = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
-    )
-    files, calls = out.stdout.split()
+    files, calls = output_of(textwrap.dedent(code)).split()
     return int(files), int(calls)
+
+
+class Worker:
+    """A process that measures one library, one sample a question."""
+
+    def __init__(self, library: str):
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--worker", library],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.cases: list[str] = self.answer()
+
+    def ask(self, case: str) -> float:
+        assert self.process.stdin
+        self.process.stdin.write(case + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def answer(self) -> Any:
+        assert self.process.stdout
+        return json.loads(self.process.stdout.readline())
+
+    def end(self) -> None:
+        self.process.communicate()
 
 
 def measure(rounds: int) -> dict[str, dict[str, float]]:
     """Median microseconds by case and library, samples interleaved."""
-    present = [name for name in LIBRARIES if importlib.util.find_spec(name)]
-    processes = {
-        name: subprocess.Popen(
-            [sys.executable, __file__, "--worker", name],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for name in present
-    }  # fmt: skip
-    offered = {name: json.loads(p.stdout.readline()) for name, p in processes.items()}
+    workers = {name: Worker(name) for name in LIBRARIES if importlib.util.find_spec(name)}
     samples: dict[str, dict[str, list[float]]] = {}
     for _ in range(rounds):
-        for case in offered["funcgrad"]:
-            for name, process in processes.items():
-                if case in offered[name]:
-                    process.stdin.write(case + "\n")
-                    process.stdin.flush()
-                    value = json.loads(process.stdout.readline())
-                    samples.setdefault(case, {}).setdefault(name, []).append(value)
-    for process in processes.values():
-        process.stdin.close()
-        process.wait()
+        for case in workers["funcgrad"].cases:
+            for name, asked in workers.items():
+                if case in asked.cases:
+                    samples.setdefault(case, {}).setdefault(name, []).append(asked.ask(case))
+    for asked in workers.values():
+        asked.end()
     return {
         case: {name: statistics.median(v) for name, v in by.items()} for case, by in samples.items()
     }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="What a call costs, in microseconds.")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--worker", choices=LIBRARIES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         worker(options.worker)
         return
-    print(f"{'microseconds, median':28}" + "".join(f"{name:>12}" for name in LIBRARIES) + "   ours/jax")
+    names = "".join(f"{name:>12}" for name in LIBRARIES)
+    print(f"{'microseconds, median':28}{names}   ours/jax")
     for case, by in measure(options.rounds).items():
         cells = "".join(f"{by[n]:12.1f}" if n in by else f"{'-':>12}" for n in LIBRARIES)
         ratio = f"{by['funcgrad'] / by['jax']:11.2f}" if "jax" in by else ""

@@ -52,7 +52,7 @@ def test_collective(name, mapper):
         return lib.grad(lambda x: (mapped(lib)(x) * cos(mapped(lib)(x))).sum())
 
     def inside(lib, cos):
-        loss = lambda x: (collective(lib.lax, x) * cos(collective(lib.lax, x))).sum()  # noqa: E731
+        loss = lambda x: (collective(lib.lax, x) * cos(collective(lib.lax, x))).sum()
         return getattr(lib, mapper)(lib.grad(loss), axis_name="i")
 
     close(outside(fg, fnp.cos)(X), outside(jax, jnp.cos)(X))
@@ -62,7 +62,7 @@ def test_collective(name, mapper):
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_vmap_and_pmap_agree(name):
     collective = COLLECTIVES[name]
-    one = lambda x: collective(lax, x)  # noqa: E731
+    one = lambda x: collective(lax, x)
     close(fg.vmap(one, axis_name="i")(X), fg.pmap(one, axis_name="i")(X))
 
 
@@ -82,7 +82,7 @@ def test_gradient_by_finite_differences(name):
 
 
 def test_in_axes_and_out_axes():
-    f = lambda a, b: (a + b, a * 2)  # noqa: E731
+    f = lambda a, b: (a + b, a * 2)
     a, b = X[:, :, 0].T, X[0, 0]
     a = np.ascontiguousarray(a)
     ours = fg.pmap(f, in_axes=(1, None), out_axes=(0, 1))(a[:3, :], b)
@@ -100,7 +100,7 @@ def test_shared_argument_gradient_is_summed():
 
 
 def test_static_and_unnamed():
-    f = lambda n, x: x * n  # noqa: E731
+    f = lambda n, x: x * n
     close(fg.pmap(f, static_broadcasted_argnums=0)(3, X), X * 3)
 
 

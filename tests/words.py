@@ -240,6 +240,22 @@ def custom_backward(lib: Engine, x: Any) -> Any:
 
 
 @sample
+def custom_closure(lib: Engine, x: Any) -> Any:
+    """Custom rules of functions that close over tracers, and call themselves."""
+    scale = lib.stop_gradient(lib.cos(x))
+
+    @lib.custom_jvp
+    def forward(y: Any) -> Any:
+        return y * scale
+
+    @forward.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        return forward(*primals), 2.0 * tangents[0] * primals[0]
+
+    return forward(x) * x
+
+
+@sample
 def custom_with_setting(lib: Engine, x: Any) -> Any:
     @partial(lib.custom_jvp, nondiff_argnums=(0,))
     def apply(f: Function, y: Any) -> Any:

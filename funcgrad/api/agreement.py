@@ -122,8 +122,12 @@ def stable_carry(
     carry_tree: PyTreeDef,
     attempt: Callable[[Sequence[ShapedArray]], Staged],
     pair: bool,
-) -> tuple[list[Any], Staged]:
-    """Stage a body until its carry comes out as it went in; weakly typed starts are promoted."""
+) -> tuple[list[Any], Staged, list[ShapedArray]]:
+    """Stage a body until its carry comes out as it went in; weakly typed starts are promoted.
+
+    Inside the loop the carry is as weakly typed as its start; the types that the body returned,
+    which the last carry is to have, come third.
+    """
     for _ in range(len(init) + 2):
         avals = [x.aval for x in init]
         staged = attempt(avals)
@@ -132,15 +136,13 @@ def stable_carry(
             joined_dtype(a, o) if a.weak_type else None for a, o in zip(avals, outs, strict=True)
         ]
         promoted = [
-            convert(x, o.dtype, o.weak_type)
-            if j is not None and a != o and a.shape == o.shape
-            else x
+            convert(x, j) if j is not None and a.dtype != o.dtype and a.shape == o.shape else x
             for x, a, o, j in zip(init, avals, outs, joins, strict=True)
         ]
         if all(p is x for p, x in zip(promoted, init, strict=True)):
             _check_carry(name, f, carry_tree, avals, outs)
             wanted = [*avals, *staged.program.out_avals[len(avals) :]]
-            return init, converted(staged, [(a.dtype, a.weak_type) for a in wanted])
+            return init, converted(staged, [(a.dtype, a.weak_type) for a in wanted]), outs
         init = promoted
     raise TypeError(f"{name} of {function_name(f)}: the carry's weak types do not settle")
 

@@ -12,7 +12,7 @@ from funcgrad.api.grad import (
     check_callable,
     instantiate_all,
     match_cotangent,
-    positions_of,
+    select_arguments,
     vjp,
 )
 from funcgrad.api.vmap import vmap
@@ -187,7 +187,7 @@ def jacfwd(
 
     @wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        f, values = select_arguments(fun, chosen, args, kwargs)
+        f, values = select_arguments("the Jacobian", fun, chosen, args, kwargs)
         leaves, tree = tree_flatten(values)
         check_jacobian_inputs("jacfwd", leaves, holomorphic)
 
@@ -230,7 +230,7 @@ def jacrev(
 
     @wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        f, values = select_arguments(fun, chosen, args, kwargs)
+        f, values = select_arguments("the Jacobian", fun, chosen, args, kwargs)
         leaves, _ = tree_flatten(values)
         if not allow_int:
             check_jacobian_inputs("jacrev", leaves, holomorphic, forward=False)
@@ -255,23 +255,6 @@ def hessian(
     """The Hessian, as the forward-mode Jacobian of the reverse-mode one; see `jacrev`."""
     inner = jacrev(fun, argnums, has_aux, holomorphic)
     return jacfwd(inner, argnums, has_aux, holomorphic)
-
-
-def select_arguments(
-    fun: Callable, argnums: Sequence[int], args: tuple, kwargs: dict[str, Any]
-) -> tuple[Callable, tuple]:
-    """`fun` as a function of the chosen arguments alone, and their values."""
-    positions = positions_of(argnums, len(args))
-    check_arguments("the Jacobian", fun, [args[i] for i in positions])
-    values = tuple(tree_map(as_value, args[i]) for i in positions)
-
-    def chosen_only(*given: Any) -> Any:
-        full = list(args)
-        for position, value in zip(positions, given, strict=True):
-            full[position] = value
-        return fun(*full, **kwargs)
-
-    return chosen_only, values
 
 
 def check_jacobian_inputs(
@@ -317,7 +300,11 @@ def standard_basis(leaves: Sequence[Any]) -> list[Any]:
         columns = iota(np.int32, (total, aval.size), 1)
         ones = eq(rows, as_value(np.int32(before)) + columns)
         dtype = tangent_aval(aval).dtype
-        block = np.zeros((total, aval.size), float0) if dtype == float0 else convert(ones, dtype)
+        block = (
+            np.zeros((total, aval.size), float0)
+            if dtype == float0
+            else convert(ones, dtype, aval.weak_type)
+        )
         result.append(reshape(as_value(block), (total, *aval.shape)))
         before += aval.size
     return result

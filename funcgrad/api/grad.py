@@ -90,22 +90,17 @@ def value_and_grad(
 
     @wraps(fun)
     def value_and_gradient(*args: P.args, **kwargs: P.kwargs) -> tuple[R, Any]:
-        positions = positions_of(chosen, len(args))
-        check_arguments("grad", fun, [args[i] for i in positions])
-        values = [tree_map(as_value, args[i]) for i in positions]
-        leaves, in_tree = tree_flatten((tuple(values), {}))
+        f, values = select_arguments("grad", fun, chosen, args, kwargs)
+        leaves, in_tree = tree_flatten((values, {}))
         for i, leaf in enumerate(leaves):
-            check_grad_input(fun, leaf, holomorphic, allow_int, i, args, positions)
+            check_grad_input(fun, leaf, holomorphic, allow_int, i, args, chosen)
 
-        def chosen_only(*given: Any) -> Any:
-            full = list(args)
-            for position, value in zip(positions, given, strict=True):
-                full[position] = value
-            out = fun(*full, **kwargs)  # type: ignore[call-arg]
+        def checked(*given: Any) -> Any:
+            out = f(*given)
             check_grad_output(fun, out, holomorphic, has_aux)
             return out
 
-        flat = FlatFunction(chosen_only, in_tree, has_aux)
+        flat = FlatFunction(checked, in_tree, has_aux)
         (out,), linear = linearize_flat(flat, leaves)
         grads = instantiate_all(linear, linear.pull([one_like(out)]))
         value: Any = (out, flat.aux) if has_aux else out
@@ -224,6 +219,23 @@ def positions_of(argnums: Sequence[int], count: int) -> list[int]:
     return [i % count for i in argnums]
 
 
+def select_arguments(
+    name: str, fun: Callable, argnums: Sequence[int], args: tuple, kwargs: dict[str, Any]
+) -> tuple[Callable, tuple]:
+    """`fun` as a function of the chosen arguments alone, and their values."""
+    positions = positions_of(argnums, len(args))
+    check_arguments(name, fun, [args[i] for i in positions])
+    values = tuple(tree_map(as_value, args[i]) for i in positions)
+
+    def chosen_only(*given: Any) -> Any:
+        full = list(args)
+        for position, value in zip(positions, given, strict=True):
+            full[position] = value
+        return fun(*full, **kwargs)
+
+    return chosen_only, values
+
+
 def check_grad_input(
     fun: Callable,
     leaf: Any,
@@ -231,7 +243,7 @@ def check_grad_input(
     allow_int: bool,
     index: int,
     args: Sequence[Any],
-    positions: Sequence[int],
+    argnums: Sequence[int],
 ) -> None:
     """Raise unless grad is defined for an input of this dtype."""
     dtype = aval_of(leaf).dtype
@@ -248,6 +260,7 @@ def check_grad_input(
     names = argument_names(fun, args, {})
     counts = [len(tree_leaves(a)) for a in args]
     starts = [sum(counts[:p]) for p in range(len(args))]
+    positions = positions_of(argnums, len(args))
     flat_positions = [starts[p] + k for p in positions for k in range(counts[p])]
     raise TypeError(
         f"{problem}; argument '{names[flat_positions[index]]}' of {function_name(fun)} has dtype "

@@ -81,7 +81,7 @@ def scan(
     def attempt(avals: Sequence[ShapedArray]) -> Staged:
         return stage_function(f, in_tree, [*avals, *x_avals], "scan", names)
 
-    init_leaves, staged = stable_carry("scan", f, init_leaves, carry_tree, attempt, pair=True)
+    init_leaves, staged, last = stable_carry("scan", f, init_leaves, carry_tree, attempt, pair=True)
     outs = scan_p.bind(
         *staged.operands,
         *init_leaves,
@@ -93,7 +93,8 @@ def scan(
         num_carry=len(init_leaves),
         unroll=_unroll(unroll, length),
     )
-    return tree_unflatten(staged.out_tree, outs)
+    carry = [convert(x, a.dtype, a.weak_type) for x, a in zip(outs, last, strict=False)]
+    return tree_unflatten(staged.out_tree, [*carry, *outs[len(carry) :]])
 
 
 def _unroll(unroll: int | bool, length: int) -> int:
@@ -176,7 +177,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     def attempt(avals: Sequence[ShapedArray]) -> Staged:
         return stage_function(body_fun, in_tree, avals, "while_loop", names)
 
-    init, body = stable_carry("while_loop", body_fun, init, carry_tree, attempt, pair=False)
+    init, body, last = stable_carry("while_loop", body_fun, init, carry_tree, attempt, pair=False)
     test = stage_function(cond_fun, in_tree, [x.aval for x in init], "while_loop", names)
     outs = test.program.out_avals
     if test.out_tree.num_nodes != 1 or outs[0].shape or outs[0].dtype != np.bool_:
@@ -193,6 +194,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
         cond_nconsts=len(test.operands),
         body_nconsts=len(body.operands),
     )
+    result = [convert(x, a.dtype, a.weak_type) for x, a in zip(result, last, strict=True)]
     return tree_unflatten(carry_tree, result)
 
 
@@ -201,7 +203,8 @@ def fori_loop(
 ) -> Any:
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
-    With Python integers as bounds the loop is a scan, so reverse mode works; else a while_loop.
+    With known bounds the loop is a scan over Python integers, so reverse mode works; else a
+    while_loop.
     """
     if not callable(body_fun):
         raise TypeError("fori_loop: body_fun argument should be callable.")
@@ -211,18 +214,17 @@ def fori_loop(
                 f"fori_loop: the {label} bound must be an integer scalar, got {described(bound)}"
             )
     start, stop = _concrete_bound(lower), _concrete_bound(upper)
-    dtype, _ = promotion.lattice_result_type(lower, upper)
     if start is not None and stop is not None:
-        first = convert(as_value(start), dtype, aval_of(lower).weak_type)
 
         def body(carry: tuple, _: None) -> tuple:
             i, value = carry
             return (i + 1, body_fun(i, value)), None
 
         (_, result), _ = scan(
-            body, (first, init_val), None, max(stop - start, 0), unroll=unroll or 1
+            body, (start, init_val), None, max(stop - start, 0), unroll=unroll or 1
         )
         return result
+    dtype, _ = promotion.lattice_result_type(lower, upper)
     low, high = convert(as_value(lower), dtype), convert(as_value(upper), dtype)
     _, _, result = while_loop(
         lambda s: s[0] < s[1],

@@ -39,13 +39,13 @@ def custom_root(
     _check_same_type("custom_root", f, guess)
 
     @custom_jvp
-    def root(consts: list[Any]) -> Any:
+    def root(guess: Any, consts: list[Any]) -> Any:
         return solve(lambda x: converted(x, *consts), guess)
 
     @root.defjvp
     def root_jvp(primals: tuple, tangents: tuple) -> tuple:
-        (consts,), (const_tangents,) = primals, tangents
-        out = root(consts)
+        (guess, consts), (_, const_tangents) = primals, tangents
+        out = root(guess, consts)
         solution, aux = out if has_aux else (out, None)
         # f(x(p), p) = 0 for all p, so (df/dx) dx = -(df/dp) dp.
         _, moved = jvp(lambda *c: converted(solution, *c), tuple(consts), tuple(const_tangents))
@@ -58,7 +58,7 @@ def custom_root(
             return out, dx
         return out, (dx, tree_map(lambda a: zeros_like_aval(a.aval), aux))
 
-    return root(consts)
+    return root(guess, consts)
 
 
 def _check_same_type(name: str, f: Callable, x: Any) -> None:

@@ -89,8 +89,8 @@ class Traced:
         return Lowered(self)
 
 
-class Lowered:
-    """A traced program that can be printed, measured or compiled."""
+class _Stage:
+    """What every stage knows of the function's arguments and outputs."""
 
     def __init__(self, traced: Traced):
         self._traced = traced
@@ -110,6 +110,10 @@ class Lowered:
     @property
     def out_info(self) -> Any:
         return self._traced.out_info
+
+
+class Lowered(_Stage):
+    """A traced program that can be printed, measured or compiled."""
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The optimised program as text; with `debug_info`, each equation's user line too."""
@@ -131,24 +135,12 @@ class Lowered:
         return Compiled(self._traced, compiled(self._traced.jaxpr))
 
 
-class Compiled:
+class Compiled(_Stage):
     """A program compiled for one kind of arguments; call it with exactly that kind."""
 
     def __init__(self, traced: Traced, executable: Executable):
-        self._traced = traced
+        super().__init__(traced)
         self._executable = executable
-
-    @property
-    def in_tree(self) -> PyTreeDef:
-        return self._traced.in_tree
-
-    @property
-    def out_tree(self) -> PyTreeDef:
-        return self._traced.out_tree
-
-    @property
-    def args_info(self) -> Any:
-        return self._traced.args_info
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = tree_flatten((args, kwargs))

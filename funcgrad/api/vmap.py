@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from funcgrad.api.flat import FlatFunction, argument_names, as_value, check_arguments
+from funcgrad.api.flat import FlatFunction, argument_names, check_arguments, flat_values
 from funcgrad.base.aval import aval_of
 from funcgrad.base.axes import AxisName
 from funcgrad.base.basis import expand, moveaxis
 from funcgrad.base.shapes import concrete_int
 from funcgrad.base.source import function_name
-from funcgrad.base.tree import flatten_axes, tree_flatten, tree_leaves, tree_unflatten
+from funcgrad.base.tree import PyTreeDef, flatten_axes, tree_leaves, tree_unflatten
 from funcgrad.transforms.batching import BatchAxis, vmap_flat
 
 P = ParamSpec("P")
@@ -52,22 +52,14 @@ def vmap(
 
     @wraps(fun)
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        check_arguments("vmap", fun, args, kwargs)
-        leaves, in_tree = tree_flatten((args, kwargs))
-        axes = argument_axes("vmap", fun, in_tree, in_axes, args, kwargs)
-        names = lambda: argument_names(fun, args, kwargs)
-        values = [as_value(x) for x in leaves]
-        axes = [
-            canonical_in_axis("vmap", v, a, names, i)
-            for i, (v, a) in enumerate(zip(values, axes, strict=True))
-        ]
-        size = mapped_size("vmap", fun, values, axes, axis_size, names)
-        flat = FlatFunction(fun, in_tree)
-        outs, where = vmap_flat(flat, BatchAxis(size, axis_name), values, axes)
+        given = mapped_arguments("vmap", fun, in_axes, axis_size, args, kwargs)
+        flat = FlatFunction(fun, given.in_tree)
+        axis = BatchAxis(given.size, axis_name)
+        outs, where = vmap_flat(flat, axis, given.values, given.axes)
         assert flat.out_tree is not None
         wanted = flatten_axes("vmap out_axes", flat.out_tree, out_axes)
         placed = [
-            place_axis(fun, flat.out_tree, i, o, w, a, size)
+            place_axis(fun, flat.out_tree, i, o, w, a, given.size)
             for i, (o, w, a) in enumerate(zip(outs, where, wanted, strict=True))
         ]
         return tree_unflatten(flat.out_tree, placed)
@@ -93,6 +85,38 @@ def check_axes_spec(name: str, fun: Callable, in_axes: Any, out_axes: Any) -> No
                     f"{name} {what} must be an int, None, or (nested) container with those types "
                     f"as leaves, but got {leaf!r} in {axes!r}."
                 )
+
+
+class MappedArguments(NamedTuple):
+    """Flat arguments, the axis (or None) that each is mapped over, and the size of that axis."""
+
+    values: list[Any]
+    axes: tuple[int | None, ...]
+    size: int
+    in_tree: PyTreeDef
+    names: Callable[[], Sequence[str]]
+
+
+def mapped_arguments(
+    name: str,
+    fun: Callable,
+    in_axes: Any,
+    axis_size: int | None,
+    args: tuple,
+    kwargs: dict[str, Any],
+) -> MappedArguments:
+    """The arguments of a call to a mapped function, checked against in_axes."""
+    check_arguments(name, fun, args, kwargs)
+    values, in_tree = flat_values((args, kwargs))
+    names = lambda: argument_names(fun, args, kwargs)
+    axes = tuple(
+        canonical_in_axis(name, v, a, names, i)
+        for i, (v, a) in enumerate(
+            zip(values, argument_axes(name, fun, in_tree, in_axes, args, kwargs), strict=True)
+        )
+    )
+    size = mapped_size(name, fun, values, axes, axis_size, names)
+    return MappedArguments(values, axes, size, in_tree, names)
 
 
 def argument_axes(
@@ -155,7 +179,7 @@ def mapped_size(
     if not distinct:
         raise ValueError(
             f"{name} of {where} must have at least one non-None value in in_axes (an argument to "
-            "map over), or axis_size given."
+            "map over), or axis_size."
         )
     listed = [
         f"  * argument '{names()[i]}' of shape {aval_of(values[i]).shape} has size {size} along "

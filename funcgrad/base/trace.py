@@ -162,7 +162,7 @@ class Tracer(Array):
 
     __slots__ = ("__weakref__", "_trace")
 
-    _trace: Trace
+    _trace: Any  # a Trace; each kind of tracer has its own kind of trace
 
     def explain(self) -> str:
         """What this tracer is and why its value is not known, for error messages."""

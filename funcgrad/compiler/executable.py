@@ -22,14 +22,14 @@ from funcgrad.base.trace import (
     mark_source,
     running,
 )
-from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Literal, Var
+from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Literal, Var, carries_program
 
 
 @dataclass(frozen=True)
 class Target:
     """What an executable is made for."""
 
-    platform: str = "numpy"
+    platform: str
 
 
 class Step(NamedTuple):
@@ -121,7 +121,7 @@ class Executable:
         try:
             if config.enable_checks:
                 check_buffers(step.eqn.primitive, outs)
-            if not any(True for _ in step.eqn.params.values() if isinstance(_, ClosedJaxpr)):
+            if not carries_program(step.eqn.params):
                 check_finite(step.eqn.primitive, outs)
         finally:
             inherited_source.reset(token)

@@ -13,6 +13,8 @@ from funcgrad.compiler.passes.inline import inline
 from funcgrad.ir.check import check_jaxpr
 from funcgrad.ir.jaxpr import ClosedJaxpr
 
+NUMPY = Target("numpy")
+
 
 class Pass(NamedTuple):
     run: Callable[[ClosedJaxpr], ClosedJaxpr]
@@ -37,7 +39,7 @@ def optimise(program: ClosedJaxpr) -> ClosedJaxpr:
     return program
 
 
-def compiled(program: ClosedJaxpr, target: Target = Target()) -> Executable:  # noqa: B008
+def compiled(program: ClosedJaxpr, target: Target = NUMPY) -> Executable:
     """The executable of a program, made once."""
 
     def make() -> Executable:

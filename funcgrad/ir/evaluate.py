@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from funcgrad.base.trace import inherited_source
-from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
+from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, slots
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> tuple:
@@ -27,13 +27,9 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> tuple:
     return tuple(read(v) for v in jaxpr.outvars)
 
 
-def _run_closed(closed: ClosedJaxpr, args: Sequence[Any]) -> tuple:
-    return eval_jaxpr(closed.jaxpr, closed.consts, *args)
-
-
-ClosedJaxpr.run = _run_closed
-
-
 def jaxpr_as_fun(closed: ClosedJaxpr) -> Callable[..., tuple]:
     """The function from flat arguments to a tuple of flat outputs that a program stands for."""
     return partial(eval_jaxpr, closed.jaxpr, closed.consts)
+
+
+slots["eval_jaxpr"] = eval_jaxpr

@@ -13,6 +13,9 @@ from funcgrad.base.memo import context_key
 from funcgrad.base.source import Place
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive
 
+# What programs are run and shown by: filled by ir.evaluate and ir.show, which stand above.
+slots: dict[str, Callable[..., Any]] = {}
+
 
 class Var:
     """A variable: a place in a program, with the aval of what it holds."""
@@ -124,6 +127,7 @@ class Jaxpr:
         self.debug_info = debug_info or DebugInfo()
 
     def replace(self, **changes: Any) -> "Jaxpr":
+        """The same with some fields changed."""
         fields = {
             name: changes.pop(name, getattr(self, name))
             for name in self.__slots__
@@ -141,14 +145,14 @@ class Jaxpr:
     def out_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.outvars]
 
+    def __repr__(self) -> str:
+        return slots["show_jaxpr"](self)
+
 
 class ClosedJaxpr:
     """A program together with the values of its constants; calling it runs it on flat arguments."""
 
     __slots__ = ("__weakref__", "_derived", "consts", "jaxpr")
-
-    # Set once by ir.evaluate, which stands above this file.
-    run: Callable[["ClosedJaxpr", Sequence[Any]], tuple]
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
         assert len(consts) == len(jaxpr.constvars)
@@ -157,7 +161,7 @@ class ClosedJaxpr:
         self._derived: dict[Hashable, Any] = {}
 
     def __call__(self, *args: Any) -> tuple:
-        return ClosedJaxpr.run(self, args)
+        return slots["eval_jaxpr"](self.jaxpr, self.consts, *args)
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What `make()` gives, remembered on this program for `key` and the present context."""
@@ -188,8 +192,14 @@ class ClosedJaxpr:
     def literals(self) -> list[Any]:
         return self.consts
 
-    def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None):
+    def replace(
+        self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None
+    ) -> "ClosedJaxpr":
+        """The same with another jaxpr or other constants."""
         return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
+
+    def __repr__(self) -> str:
+        return slots["show_jaxpr"](self)
 
     def __reduce__(self) -> tuple:
         return (ClosedJaxpr, (self.jaxpr, self.consts))
@@ -201,6 +211,10 @@ def subprograms(params: dict[str, Any]) -> Iterator[Jaxpr | ClosedJaxpr]:
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, (Jaxpr, ClosedJaxpr)):
                 yield item
+
+
+def carries_program(params: dict[str, Any]) -> bool:
+    return next(subprograms(params), None) is not None
 
 
 def joined_effects(eqns: Sequence[Eqn]) -> Effects:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base.source import function_name
-from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, DropVar, Eqn, Jaxpr, Literal, Var
+from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, DropVar, Eqn, Jaxpr, Literal, Var, slots
 
 WIDTH = 100
+HIDDEN = frozenset({"sharding", "out_sharding"})
 
 
 def show_jaxpr(program: Jaxpr | ClosedJaxpr, source: bool = False) -> str:
@@ -31,11 +32,11 @@ class _Printer:
         return self.names[var]
 
     def typed(self, var: Var) -> str:
-        return f"{self.name(var)}:{var.aval.str_short(short_dtypes=True)}"
+        return f"{self.name(var)}:{_type(var)}"
 
     def atom(self, atom: Atom) -> str:
         if isinstance(atom, Literal):
-            return f"{_number(atom)}:{atom.aval.str_short(short_dtypes=True)}"
+            return f"{atom.val}:{_type(atom)}"
         return self.name(atom)
 
     def program(self, program: Jaxpr | ClosedJaxpr) -> str:
@@ -44,10 +45,9 @@ class _Printer:
         arguments = " ".join(map(self.typed, jaxpr.invars))
         head = f"{{ lambda {constants}; {arguments}. let".replace("{ lambda ;", "{ lambda ;")
         lines = [self.equation(e) for e in jaxpr.eqns]
-        results = ", ".join(map(self.atom, jaxpr.outvars)) + (
-            "," if len(jaxpr.outvars) == 1 else ""
-        )
-        tail = f"in ({results}) }}"
+        results = ", ".join(map(self.atom, jaxpr.outvars))
+        comma = "," if len(jaxpr.outvars) == 1 else ""
+        tail = f"in ({results}{comma}) }}"
         short = f"{head} {'; '.join(lines)} {tail}"
         if len(lines) <= 1 and "\n" not in short and len(short) <= WIDTH:
             return short
@@ -55,11 +55,9 @@ class _Printer:
         return f"{head}\n{body}\n  {tail}"
 
     def equation(self, eqn: Eqn) -> str:
-        left = " ".join(
-            self.typed(v) if not isinstance(v, DropVar) else f"_:{_short(v)}" for v in eqn.outvars
-        )
+        left = " ".join(map(self.typed, eqn.outvars))
         right = " ".join(map(self.atom, eqn.invars))
-        params = [f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in _hidden]
+        params = [f"{k}={self.param(v)}" for k, v in sorted(eqn.params.items()) if k not in HIDDEN]
         flat = f"[{' '.join(params)}]" if params else ""
         text = f"{left} = {eqn.primitive.name}{flat} {right}".rstrip()
         if "\n" in text or len(text) > WIDTH:
@@ -84,11 +82,8 @@ class _Printer:
         return str(value)
 
 
-_hidden = frozenset({"sharding", "out_sharding"})
-
-
-def _short(var: Var) -> str:
-    return var.aval.str_short(short_dtypes=True)
+def _type(atom: Atom) -> str:
+    return atom.aval.str_short(short_dtypes=True)
 
 
 def _indent(text: str, by: int) -> str:
@@ -105,14 +100,4 @@ def _letters(index: int) -> str:
             return digits
 
 
-def _number(literal: Literal) -> str:
-    return str(literal.val)
-
-
-def _repr(self: Any) -> str:
-    return show_jaxpr(self)
-
-
-# A program prints as its text; the class stands below this file, so it gets the method here.
-Jaxpr.__repr__ = _repr  # type: ignore[method-assign]
-ClosedJaxpr.__repr__ = _repr  # type: ignore[method-assign]
+slots["show_jaxpr"] = show_jaxpr

@@ -5,17 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base.aval import ShapedArray
+from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import convert, eq, moveaxis
+from funcgrad.base.dtypes import issubdtype
 from funcgrad.base.lists import Mask, drop, either, given, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler.passes import dce
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
 from funcgrad.primitives.compare import clamp, select_members
+from funcgrad.primitives.structural import stop_gradient_p
 from funcgrad.transforms import backward, batching, forward, masking, partial
 from funcgrad.transforms.backward import backward_program, instantiate_ct, is_linear
-from funcgrad.transforms.batching import BatchAxis, batch_program, fronted
+from funcgrad.transforms.batching import BatchAxis, batch_program, fronted, to_front
 from funcgrad.transforms.forward import jvp_program, zeros_like_aval
 from funcgrad.transforms.masking import masked_program, needs_mask
 from funcgrad.transforms.partial import Partial, split_program
@@ -97,9 +99,24 @@ def _run_masked(
     axis: BatchAxis, branch: ClosedJaxpr, on: Any, operands: Sequence, batched: Mask
 ) -> tuple:
     """One branch for the whole batch; where off, loops stand still and callbacks are silent."""
+    smooth = tuple(issubdtype(aval_of(x).dtype, np.inexact) for x in operands)
+    operands = [
+        _guarded(axis, on, x, b) if s else x
+        for x, b, s in zip(operands, batched, smooth, strict=True)
+    ]
+    batched = either([batched, smooth])
     if not needs_mask(branch):
         return batch_program(branch, axis, batched, True)[0](*operands)
     return batch_program(masked_program(branch), axis, (True, *batched), True)[0](on, *operands)
+
+
+def _guarded(axis: BatchAxis, on: Any, operand: Any, batched: bool) -> Any:
+    """The operand, into which no derivative comes from members that are off.
+
+    Their results are not selected, but 0 times an infinite derivative would be nan.
+    """
+    value = to_front(axis, operand, 0 if batched else None)
+    return select_members(on, stop_gradient_p.bind1(value), value)
 
 
 def cond_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tuple:

@@ -6,13 +6,16 @@ over: the rules do not differentiate with respect to them.
 """
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from functools import partial as bound_partial
 from typing import Any
 
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, aval_of, shaped, tangent_aval
 from funcgrad.base.basis import reduce_sum
+from funcgrad.base.dtypes import float0
 from funcgrad.base.errors import UnexpectedTracerError
+from funcgrad.base.lists import Mask, given, pick, present, spread
 from funcgrad.base.trace import (
     NO_EFFECTS,
     CallPrimitive,
@@ -28,7 +31,7 @@ from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms import backward, batching, forward, partial, staging
 from funcgrad.transforms.backward import Linear, backward_pass
 from funcgrad.transforms.batching import BatchAxis, to_front, vmap_flat
-from funcgrad.transforms.forward import zeros_like_aval
+from funcgrad.transforms.forward import with_zeros, zeros_like_aval
 from funcgrad.transforms.staging import Recorder, stage, stage_closed
 
 custom_jvp_call_p = CallPrimitive("custom_jvp_call")
@@ -56,7 +59,7 @@ class SymbolicZero:
 
 def check_consts(name: str, tangents: Sequence[Any], num_consts: int) -> None:
     """Raise if something that a custom rule closes over is being differentiated."""
-    if any(t is not None for t in tangents[:num_consts]):
+    if any(present(tangents[:num_consts])):
         raise UnexpectedTracerError(
             f"{name} has a custom derivative rule, and closes over a value (or takes it through "
             "nondiff_argnums) with respect to which a derivative is being taken. The rule says "
@@ -66,11 +69,12 @@ def check_consts(name: str, tangents: Sequence[Any], num_consts: int) -> None:
 
 def filled(primals: Sequence, tangents: Sequence, symbolic: bool) -> list[Any]:
     """Tangents with zeros, or SymbolicZeros, in place of None."""
-    make = SymbolicZero if symbolic else zeros_like_aval
-    return [
-        make(tangent_aval(aval_of(p))) if t is None else t
-        for p, t in zip(primals, tangents, strict=True)
-    ]
+    avals = [tangent_aval(aval_of(p)) for p in primals]
+    return with_zeros(tangents, avals, zero_maker(symbolic))
+
+
+def zero_maker(symbolic: bool) -> Callable[[ShapedArray], Any]:
+    return SymbolicZero if symbolic else zeros_like_aval
 
 
 def staged_fun(fun: Callable, args: Sequence[Any]) -> tuple[ClosedJaxpr, list[Any]]:
@@ -97,12 +101,18 @@ def front_all(axis: BatchAxis, function: Callable, axes: Sequence[int | None]) -
 
 # custom_jvp_call: jvp(*consts, *primals, *tangents) -> [*outs, *out_tangents]
 
+# Names of the functions whose rules are being written down.
+_being_written: ContextVar[frozenset[str]] = ContextVar("being_written", default=frozenset())
+
 
 def custom_jvp_stage(trace: Recorder, args: Sequence, params: dict[str, Any]) -> tuple:
     fun, operands = staged_fun(params["fun"], args)
     num_consts = params["num_consts"] + len(operands)
     jvp = params["jvp"]
-    if operands:
+    if operands and params["name"] in _being_written.get():
+        # The rule calls its own function: that call keeps the rule as it is.
+        jvp = dropping(len(operands), jvp)
+    elif operands:
         jvp = jvp_with_operands(params, args, operands)
     new = {**params, "fun": fun, "jvp": jvp, "num_consts": num_consts}
     return trace.record(custom_jvp_call_p, [*operands, *args], new)
@@ -110,10 +120,14 @@ def custom_jvp_stage(trace: Recorder, args: Sequence, params: dict[str, Any]) ->
 
 def jvp_with_operands(params: dict[str, Any], args: Sequence, operands: Sequence) -> Callable:
     """The rule written down now, so that no tracer it closes over is met after its trace ended."""
-    given = params["num_consts"]
+    num_consts = params["num_consts"]
     avals = [aval_of(a) for a in args]
-    tangents = [tangent_aval(a) for a in avals[given:]]
-    rule, rule_operands = stage_closed(params["jvp"], [*avals, *tangents])
+    tangents = [tangent_aval(a) for a in avals[num_consts:]]
+    token = _being_written.set(_being_written.get() | {params["name"]})
+    try:
+        rule, rule_operands = stage_closed(params["jvp"], [*avals, *tangents])
+    finally:
+        _being_written.reset(token)
     known = {id(o): i for i, o in enumerate(operands)}
     if not all(id(o) in known for o in rule_operands):
         raise UnexpectedTracerError(
@@ -139,13 +153,12 @@ def custom_jvp_forward(
     symbolic_zeros: bool,
     name: str,
 ) -> tuple:
-    if all(t is None for t in tangents):
+    if not any(present(tangents)):
         params = {"jvp": jvp, "num_consts": num_consts, "name": name}
         outs = custom_jvp_call_p.bind(*primals, fun=fun, symbolic_zeros=symbolic_zeros, **params)
         return outs, [None] * len(outs)
     check_consts(name, tangents, num_consts)
-    given = filled(primals[num_consts:], tangents[num_consts:], symbolic_zeros)
-    flat = jvp(*primals, *given)
+    flat = jvp(*primals, *filled(primals[num_consts:], tangents[num_consts:], symbolic_zeros))
     count = len(flat) // 2
     out_tangents = [None if isinstance(t, SymbolicZero) else t for t in flat[count:]]
     return flat[:count], out_tangents
@@ -199,7 +212,7 @@ def custom_vjp_forward(
     symbolic_zeros: bool,
     name: str,
 ) -> tuple:
-    if all(t is None for t in tangents):
+    if not any(present(tangents)):
         outs = custom_vjp_call_p.bind(
             *primals,
             fun=fun,
@@ -211,20 +224,18 @@ def custom_vjp_forward(
         )
         return outs, [None] * len(outs)
     check_consts(name, tangents, num_consts)
-    perturbed = tuple(t is not None for t in tangents[num_consts:])
+    perturbed = present(tangents[num_consts:])
     outs, res = fwd(*primals, perturbed=perturbed)
-    given = filled(primals[num_consts:], tangents[num_consts:], symbolic=False)
-    inexact = [(i, t) for i, t in enumerate(given) if aval_of(t).dtype.kind != "V" or perturbed[i]]
-    which = tuple(i for i, _ in inexact)
+    full = filled(primals[num_consts:], tangents[num_consts:], symbolic=False)
+    # Inputs without a derivative have no part in the tangent map.
+    moving = tuple(p or aval_of(t).dtype != float0 for p, t in zip(perturbed, full, strict=True))
     out_avals = tuple(tangent_aval(aval_of(o)) for o in outs)
-    bwd_chosen = bound_partial(chosen_cts, bwd, which)
-    out_tangents = linear_call(bwd_chosen, res, [t for _, t in inexact], out_avals, symbolic_zeros)
-    return outs, out_tangents
+    of_moving = bound_partial(chosen_cts, bwd, moving)
+    return outs, linear_call(of_moving, res, pick(moving, full), out_avals, symbolic_zeros)
 
 
-def chosen_cts(bwd: Callable, which: tuple[int, ...], *flat: Any) -> list[Any]:
-    cts = bwd(*flat)
-    return [cts[i] for i in which]
+def chosen_cts(bwd: Callable, mask: Mask, *flat: Any) -> list[Any]:
+    return pick(mask, bwd(*flat))
 
 
 def custom_vjp_batch(
@@ -252,19 +263,18 @@ def custom_vjp_batch(
         return flat[:count], flat[count:]
 
     def batched_bwd(*flat: Any) -> list[Any]:
-        members = [0 if not isinstance(v, SymbolicZero) else None for v in flat]
-        nothing: list[bool] = []
+        flat_axes = [None if isinstance(v, SymbolicZero) else 0 for v in flat]
+        nonzero: list[bool] = []
 
-        def run(*one: Any) -> list[Any]:
-            cts = bwd(*one)
-            nothing.extend(ct is None for ct in cts)
-            return [ct for ct in cts if ct is not None]
+        def run(*members: Any) -> list[Any]:
+            cts = bwd(*members)
+            nonzero.extend(present(cts))
+            return given(cts)
 
-        given = iter(front_all(axis, run, members)(*flat))
-        found = [None if n else next(given) for n in nothing]
+        found = front_all(axis, run, flat_axes)(*flat)
         return [
             ct if ct is None or a is not None else reduce_sum(ct, (0,))
-            for ct, a in zip(found, axes[num_consts:], strict=True)
+            for ct, a in zip(spread(nonzero, found), axes[num_consts:], strict=True)
         ]
 
     outs = custom_vjp_call_p.bind(
@@ -311,14 +321,11 @@ def transposed(
     res, tangents = flat[:num_res], flat[num_res:]
 
     def pull(*cts: Any) -> list[Any]:
-        found = bwd(*res, *cts)
-        return [
-            zeros_like_aval(a) if ct is None else ct for ct, a in zip(found, in_avals, strict=True)
-        ]
+        return with_zeros(bwd(*res, *cts), in_avals)
 
     jaxpr, consts = stage(pull, out_avals)
     outs = backward_pass(jaxpr, consts, [Linear(a) for a in out_avals], tangents)
-    return [zeros_like_aval(a) if o is None else o for o, a in zip(outs, out_avals, strict=True)]
+    return with_zeros(outs, out_avals)
 
 
 def custom_lin_abstract(
@@ -347,8 +354,7 @@ def custom_lin_backward(
     symbolic_zeros: bool,
     **params: Any,
 ) -> list[Any]:
-    make = SymbolicZero if symbolic_zeros else zeros_like_aval
-    full = [make(a) if ct is None else ct for ct, a in zip(cts, out_avals, strict=True)]
+    full = with_zeros(cts, out_avals, zero_maker(symbolic_zeros))
     return [None] * num_res + list(bwd(*args[:num_res], *full))
 
 
@@ -370,11 +376,7 @@ def custom_lin_batch(
     inner_avals = tuple(a.update(shape=a.shape[1:]) for a in map(aval_of, tangents))
 
     def pull(*members: Any) -> list[Any]:
-        found = bwd(*members)
-        return [
-            zeros_like_aval(a) if ct is None else ct
-            for ct, a in zip(found, inner_avals, strict=True)
-        ]
+        return with_zeros(bwd(*members), inner_avals)
 
     batched_bwd = front_all(axis, pull, [*res_axes, *[0] * len(out_avals)])
     outs = linear_call(batched_bwd, res, tangents, batched_avals, symbolic_zeros=False)

@@ -10,9 +10,10 @@ from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, shaped
 from funcgrad.base.basis import broadcast_scalar, moveaxis
 from funcgrad.base.dtypes import buffer_dtype
+from funcgrad.base.lists import Mask, present
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.transforms import batching, forward, masking
-from funcgrad.transforms.batching import BatchAxis, to_front
+from funcgrad.transforms.batching import BatchAxis, fronted, to_front
 
 pure_callback_p = Primitive("pure_callback")
 io_callback_p = Primitive("io_callback")
@@ -43,8 +44,8 @@ def call_host(
         value = np.asarray(out)
         if value.shape != aval.shape:
             raise RuntimeError(
-                f"a callback returned an array of shape {value.shape} where its result_shape_dtypes "
-                f"says {aval.str_short()}"
+                f"a callback returned an array of shape {value.shape} where its "
+                f"result_shape_dtypes says {aval.str_short()}"
             )
         results.append(value.astype(buffer_dtype(aval.dtype)))
     return results
@@ -63,7 +64,7 @@ def callback_forward(primitive: Primitive, name: str) -> Callable:
     """Forward rule: callbacks have no derivative, so only tangents that are zero may reach them."""
 
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
-        if any(t is not None for t in tangents):
+        if any(present(tangents)):
             raise ValueError(
                 f"{name} does not support differentiation (no JVP): the derivative of Python code "
                 "is not known. Wrap the call in custom_jvp or custom_vjp, or use stop_gradient on "
@@ -73,10 +74,6 @@ def callback_forward(primitive: Primitive, name: str) -> Callable:
         return outs, [None] * len(outs)
 
     return rule
-
-
-def batched_avals(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
-    return tuple(a.update(shape=(size, *a.shape)) for a in avals)
 
 
 def callback_batch(primitive: Primitive) -> Callable:
@@ -92,25 +89,22 @@ def callback_batch(primitive: Primitive) -> Callable:
         vmap_method: str | None,
         **params: Any,
     ) -> tuple:
-        results = batched_avals(result_avals, axis.size)
         if vmap_method is None:
             raise NotImplementedError(
                 f"{primitive} cannot be vmapped unless it is given vmap_method: 'sequential' (one "
                 "call a member), 'expand_dims' or 'broadcast_all' (one call with a leading axis)."
             )
+        results = tuple(a.update(shape=(axis.size, *a.shape)) for a in result_avals)
         if vmap_method in ("sequential", "sequential_unrolled"):
             if axis.size == 0:
                 return [broadcast_scalar(0, a) for a in results], [0] * len(results)
-            fronted = [
-                v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True)
-            ]
-            batched = tuple(a is not None for a in axes)
-            target = _OneByOne(callback, batched, axis.size)
+            args = fronted(values, axes)
+            target = _OneByOne(callback, present(axes), axis.size)
         else:
+            args = [_leading(axis, v, a, vmap_method) for v, a in zip(values, axes, strict=True)]
             target = callback
-            fronted = [_leading(axis, v, a, vmap_method) for v, a in zip(values, axes, strict=True)]
         outs = primitive.bind(
-            *fronted, callback=target, result_avals=results, vmap_method=vmap_method, **params
+            *args, callback=target, result_avals=results, vmap_method=vmap_method, **params
         )
         return outs, [0] * len(outs)
 
@@ -130,18 +124,42 @@ class _OneByOne:
     """A callback for a batch: calls the original for each member and stacks the results."""
 
     callback: Callable
-    batched: tuple[bool, ...]
+    batched: Mask
     size: int
 
     def __call__(self, *args: Any) -> list[Any]:
-        results = [
-            self.callback(
-                *(ConcreteArray(a.buffer[i], shaped(a.shape[1:], a.dtype)) if b else a
-                  for a, b in zip(args, self.batched, strict=True))
-            )
-            for i in range(self.size)
-        ]  # fmt: skip
+        results = [self.callback(*self._member(args, i)) for i in range(self.size)]
         return [np.stack([np.asarray(x) for x in column]) for column in zip(*results, strict=True)]
+
+    def _member(self, args: Sequence[Any], index: int) -> list[Any]:
+        return [
+            ConcreteArray(a.buffer[index], shaped(a.shape[1:], a.dtype)) if b else a
+            for a, b in zip(args, self.batched, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class _IfOn:
+    """A callback with a switch in front of its arguments; where it is off, the results are 0."""
+
+    callback: Callable
+    results: tuple[ShapedArray, ...]
+
+    def __call__(self, on: Any, *args: Any) -> Sequence[Any]:
+        if on:
+            return self.callback(*args)
+        return [np.zeros(a.shape, buffer_dtype(a.dtype)) for a in self.results]
+
+
+def callback_masked(primitive: Primitive) -> None:
+    """Register that a switch decides whether the callback is called."""
+
+    def rule(on: Any, args: Sequence, params: dict[str, Any]) -> tuple:
+        switched = _IfOn(params["callback"], params.get("result_avals", ()))
+        return primitive.bind(on, *args, **{**params, "callback": switched})
+
+    masking.rules[primitive] = rule
+    masking.always_masked.add(primitive)
 
 
 def pure_evaluate(
@@ -185,6 +203,7 @@ evaluate_rules[io_callback_p] = pure_evaluate
 abstract_rules[io_callback_p] = io_abstract
 forward.rules[io_callback_p] = callback_forward(io_callback_p, "IO callbacks")
 batching.rules[io_callback_p] = io_batch
+callback_masked(io_callback_p)
 
 
 # debug_callback: no results, and it may see primals only
@@ -208,44 +227,13 @@ def debug_batch(
     axis: BatchAxis, values: Sequence, axes: Sequence, *, callback: Callable, **params: Any
 ) -> tuple:
     """One call for each member, in order."""
-    fronted = [v if a is None else moveaxis(v, a, 0) for v, a in zip(values, axes, strict=True)]
-    target = _EachMember(callback, tuple(a is not None for a in axes), axis.size)
-    debug_callback_p.bind(*fronted, callback=target, **params)
+    target = _OneByOne(callback, present(axes), axis.size)
+    debug_callback_p.bind(*fronted(values, axes), callback=target, **params)
     return (), ()
-
-
-@dataclass(frozen=True)
-class _IfOn:
-    """A callback with a switch in front of its arguments."""
-
-    callback: Callable
-
-    def __call__(self, on: Any, *args: Any) -> tuple:
-        if on:
-            self.callback(*args)
-        return ()
-
-
-def debug_masked(on: Any, args: Sequence, params: dict[str, Any]) -> tuple:
-    return debug_callback_p.bind(on, *args, **{**params, "callback": _IfOn(params["callback"])})
-
-
-@dataclass(frozen=True)
-class _EachMember:
-    """A callback without results, called for each member of a batch."""
-
-    callback: Callable
-    batched: tuple[bool, ...]
-    size: int
-
-    def __call__(self, *args: Any) -> tuple:
-        _OneByOne(self.callback, self.batched, self.size)(*args)
-        return ()
 
 
 evaluate_rules[debug_callback_p] = debug_evaluate
 abstract_rules[debug_callback_p] = debug_abstract
 forward.rules[debug_callback_p] = debug_forward
 batching.rules[debug_callback_p] = debug_batch
-masking.rules[debug_callback_p] = debug_masked
-masking.always_masked.add(debug_callback_p)
+callback_masked(debug_callback_p)

@@ -61,9 +61,11 @@ def backward_pass(
             tape.append(eqn)
         else:
             token = inherited_source.set(outer or eqn.source)
-            outs = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+            try:
+                outs = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+            finally:
+                inherited_source.reset(token)
             env.update(zip(eqn.outvars, outs, strict=True))
-            inherited_source.reset(token)
 
     pending: dict[Var, Any] = {}
 

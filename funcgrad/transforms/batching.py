@@ -70,6 +70,10 @@ class Batching(Trace):
         if isinstance(value, BatchTracer) and value._trace is self:
             return value.value, value.axis
         self.check_alive(value)
+        # Batching a custom rule runs the user's function again for the same axis; what that
+        # function closes over belongs to the trace that met the call.
+        if isinstance(value, BatchTracer) and value._trace.axis is self.axis:
+            return value.value, value.axis
         return value, None
 
 

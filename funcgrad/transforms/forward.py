@@ -3,7 +3,7 @@
 A tangent that is known to be zero is `None`; only this file's tracer ever turns one into zeros.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -152,6 +152,13 @@ def zeros_like_aval(aval: ShapedArray) -> Any:
     if aval.dtype == dtypes.float0:
         return ConcreteArray(np.zeros(aval.shape, dtypes.float0), aval)
     return broadcast_scalar(0, aval)
+
+
+def with_zeros(
+    values: Sequence[Any], avals: Iterable[ShapedArray], make: Callable = zeros_like_aval
+) -> list[Any]:
+    """The values themselves, or what `make` makes of their avals where they are None."""
+    return [make(a) if v is None else v for v, a in zip(values, avals, strict=True)]
 
 
 def instantiate_zeros(primal: Any, tangent: Tangent) -> Any:

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.dtypes import float0
-from funcgrad.base.lists import Mask, given, pick, present
+from funcgrad.base.lists import Mask, given, pick, present, spread
 from funcgrad.base.source import function_place
 from funcgrad.base.trace import current_trace, starting
 from funcgrad.ir.evaluate import eval_jaxpr
 from funcgrad.ir.jaxpr import DebugInfo, Jaxpr
 from funcgrad.transforms.backward import Linear, backward_pass
-from funcgrad.transforms.forward import jvp, zeros_like_aval
+from funcgrad.transforms.forward import jvp, with_zeros
 from funcgrad.transforms.partial import Partial
 
 
@@ -27,11 +27,8 @@ class LinearProgram(NamedTuple):
     def push(self, tangents: Sequence[Any]) -> list[Any]:
         """Tangents of the outputs, from tangents of all inputs."""
         moves = [t for t, a in zip(tangents, self.in_avals, strict=True) if a.dtype != float0]
-        outs = iter(eval_jaxpr(self.jaxpr, self.consts, *moves))
-        return [
-            next(outs) if n else zeros_like_aval(a)
-            for n, a in zip(self.out_nonzero, self.out_avals, strict=True)
-        ]
+        outs = eval_jaxpr(self.jaxpr, self.consts, *moves)
+        return with_zeros(spread(self.out_nonzero, outs), self.out_avals)
 
     def pull(self, cts: Sequence[Any]) -> list[Any]:
         """Cotangents of all inputs (None where zero), from cotangents of the outputs."""

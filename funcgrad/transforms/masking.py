@@ -17,6 +17,9 @@ from funcgrad.transforms.staging import stage_closed
 # (on, args, params) -> outs, for primitives that must look at the switch `on`, a boolean scalar
 rules: dict[Primitive, Callable[[Any, Sequence[Any], dict[str, Any]], Sequence[Any]]] = {}
 
+# Those of `rules` that need the switch themselves, and not just for a program that they carry.
+always_masked: set[Primitive] = set()
+
 SWITCH = shaped((), np.dtype(np.bool_))
 
 
@@ -31,10 +34,6 @@ def needs_mask(program: ClosedJaxpr) -> bool:
         )
 
     return program.derived("needs_mask", look)
-
-
-# Those of `rules` that need the switch themselves, and not just for a program that they carry.
-always_masked: set[Primitive] = set()
 
 
 def masked_program(program: ClosedJaxpr) -> ClosedJaxpr:

@@ -124,13 +124,12 @@ class RecordedTracer(Tracer):
         self._born = born
 
     def explain(self) -> str:
-        trace: Recorder = self._trace  # type: ignore[assignment]
-        names = trace.debug_info.arg_names
-        positions = trace.depends_on(self.variable)
+        names = self._trace.debug_info.arg_names
+        positions = self._trace.depends_on(self.variable)
         listed = ", ".join(names[i] if i < len(names) else f"argument {i}" for i in positions)
-        depends = f"; it depends on the argument {listed}" if positions else ""
-        plural = depends.replace("argument ", "arguments ", 1) if len(positions) > 1 else depends
-        return f"It is traced by {trace.description}{plural}."
+        plural = "s" if len(positions) > 1 else ""
+        depends = f"; it depends on the argument{plural} {listed}" if positions else ""
+        return f"It is traced by {self._trace.description}{depends}."
 
     def birthplace(self) -> str:
         return f"\nIt was created at {self._born.describe()}" if self._born else ""

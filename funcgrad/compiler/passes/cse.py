@@ -2,7 +2,11 @@
 
 from typing import Any
 
+from funcgrad.base.trace import Primitive
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var
+
+# Primitives whose every occurrence is wanted for itself (optimization_barrier, say).
+never_merged: set[Primitive] = set()
 
 
 def cse(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -28,10 +32,6 @@ def cse(program: ClosedJaxpr) -> ClosedJaxpr:
         return program
     outvars = [read(v) for v in program.jaxpr.outvars]
     return program.replace(jaxpr=program.jaxpr.replace(eqns=eqns, outvars=outvars))
-
-
-# Primitives whose every occurrence is wanted for itself (optimization_barrier, say).
-never_merged: set[Any] = set()
 
 
 def _key(atom: Atom) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 from funcgrad.base.dtypes import KeyType
 from funcgrad.base.trace import EVALUATION, evaluate_rules, running
-from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var, subprograms
+from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var, carries_program
 
 # Bytes up to which a folded result is kept as a constant of the program.
 LARGEST_RESULT = 1 << 16
@@ -26,9 +26,8 @@ def fold(program: ClosedJaxpr) -> ClosedJaxpr:
                 eqns.append(eqn)
                 continue
             args = [v.array if isinstance(v, Literal) else known[v] for v in eqn.invars]
-            for var, value in zip(
-                eqn.outvars, eqn.primitive.bind(*args, **eqn.params), strict=True
-            ):
+            results = eqn.primitive.bind(*args, **eqn.params)
+            for var, value in zip(eqn.outvars, results, strict=True):
                 if value.aval.shape or isinstance(value.aval.dtype, KeyType):
                     known[var] = value
                 else:
@@ -47,5 +46,5 @@ def _foldable(eqn: Eqn, known: dict[Var, Any]) -> bool:
         and eqn.primitive in evaluate_rules
         and all(isinstance(v, Literal) or v in known for v in eqn.invars)
         and sum(v.aval.size * v.aval.dtype.itemsize for v in eqn.outvars) <= LARGEST_RESULT
-        and not any(True for _ in subprograms(eqn.params))
+        and not carries_program(eqn.params)
     )

@@ -7,8 +7,8 @@ from funcgrad.base.trace import Primitive
 from funcgrad.ir.jaxpr import (
     Atom,
     ClosedJaxpr,
-    DropVar,
     Eqn,
+    Jaxpr,
     Literal,
     Var,
     joined_effects,
@@ -58,15 +58,14 @@ def inline(program: ClosedJaxpr, only: Collection[Primitive] | None = None) -> C
     return ClosedJaxpr(result, list(consts.values()))
 
 
-def _renamed(program: ClosedJaxpr) -> Any:
+def _renamed(program: ClosedJaxpr) -> Jaxpr:
     """The same program with variables of its own, so that it can be put in more than once."""
     jaxpr = program.jaxpr
     fresh: dict[Var, Var] = {}
 
     def new(var: Var) -> Var:
-        made = (DropVar if isinstance(var, DropVar) else Var)(var.aval)
-        fresh[var] = made
-        return made
+        fresh[var] = type(var)(var.aval)
+        return fresh[var]
 
     def read(atom: Atom) -> Atom:
         return atom if isinstance(atom, Literal) else fresh[atom]
