@@ -43,10 +43,10 @@ WINGS = frozenset(
 ORDERS: dict[str, tuple[str, ...]] = {
     folder: tuple(names.split())
     for folder, names in {
-        "base": """switches config source errors events axes lists memo dtypes promotion scalar_types
-            keypaths treenodes treekinds
-            treediff treeproto treedef treeflatten treeprefix treeregister tree aval shapes
-            backend placement methods typing array trace basis""",
+        "base": """switches config source errors events axes lists memo dtypes promotion
+            scalar_types keypaths treenodes treekinds treediff treeproto treedef treeflatten
+            treeprefix treeregister tree aval shapes backend placement methods typing array
+            trace basis""",
         "ir": "jaxpr effects evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize masking",
         "compiler": """lowering loops passes fuse buffers schedule reference llvm cuda libraries
@@ -54,17 +54,16 @@ ORDERS: dict[str, tuple[str, ...]] = {
         "compiler.passes": "inline fold simplify cse dce loops",
         "compiler.llvm": "target emit math gemm conv pool",
         "primitives": """nary structural cast compare complex_parts arithmetic exponential
-            trigonometric reduction precision matrix_product
-            contraction combiner folding indexing gathering scatter_derivatives scattering
-            slicing sliding selecting select_scatter window convolution_spec patches
-            convolution sorting cumulative bits
-            key_reuse keys call remat custom branch loop scan while_loop special incomplete gamma
-            normal integrals harmonics hypergeometric random_gamma fft
-            linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
-            linalg_polar linalg_reduce linalg_sylvester collective exchange mapped linear_solve host""",
-        "api": """flat statics grad vmap derivatives stages jit inspect custom custom_jvp custom_vjp
-            custom_gradient checkpoint callbacks collectives
-            agreement branching looping prefix solving devices ravel""",
+            trigonometric reduction precision matrix_product contraction combiner folding
+            indexing gathering scatter_derivatives scattering slicing sliding selecting
+            select_scatter window convolution_spec patches convolution sorting cumulative bits
+            key_reuse keys call remat custom branch loop scan while_loop special incomplete
+            gamma normal integrals harmonics hypergeometric random_gamma fft linalg_matrix
+            linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd linalg_polar
+            linalg_reduce linalg_sylvester collective exchange mapped linear_solve host""",
+        "api": """flat statics grad vmap derivatives stages jit inspect custom custom_jvp
+            custom_vjp custom_gradient checkpoint callbacks collectives agreement branching
+            looping prefix solving devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",
     }.items()
 }

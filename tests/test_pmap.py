@@ -144,3 +144,8 @@ def test_reduction_is_the_same_bits_every_time():
     f = fg.pmap(lambda x: lax.psum(x, "i"), axis_name="i")
     first = np.asarray(f(X)).tobytes()
     assert all(np.asarray(f(X)).tobytes() == first for _ in range(5))
+
+
+def test_out_axes_are_checked():
+    with pytest.raises(ValueError, match="out_axes 5 is out of bounds"):
+        fg.pmap(lambda x: x, out_axes=5)(X)

@@ -24,17 +24,15 @@ def solution(lib, xp, a, b):
 
 def root(lib, xp, c):
     def newton(f, x):
-        return lib.lax.while_loop(
-            lambda x: xp.abs(f(x)) > 1e-6, lambda x: x - f(x) / (2 * x), x
-        )
+        return lib.lax.while_loop(lambda x: xp.abs(f(x)) > 1e-6, lambda x: x - f(x) / (2 * x), x)
 
     return lib.lax.custom_root(lambda x: x**2 - c, 1.5, newton, lambda g, y: y / g(1.0))
 
 
 def linear_cases(lib, xp):
     a, b = xp.asarray(A), xp.asarray(B)
-    solve = lambda a, b: solution(lib, xp, a, b)  # noqa: E731
-    loss = lambda a, b: (solve(a, b) ** 3).sum()  # noqa: E731
+    solve = lambda a, b: solution(lib, xp, a, b)
+    loss = lambda a, b: (solve(a, b) ** 3).sum()
     gradient = lib.grad(loss, argnums=1)
     return {
         "value": solve(a, b),
@@ -49,7 +47,7 @@ def linear_cases(lib, xp):
 
 
 def root_cases(lib, xp):
-    f = lambda c: root(lib, xp, c)  # noqa: E731
+    f = lambda c: root(lib, xp, c)
     return {
         "value": f(2.0),
         "grad": lib.grad(f)(2.0),

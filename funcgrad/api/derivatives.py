@@ -123,14 +123,17 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     flat = FlatFunction(fun, in_tree, has_aux)
     outs, linear = linearize_flat(flat, [as_value(x) for x in leaves])
     assert flat.out_tree is not None
-    pushforward = partial(_push, linear, primals, flat.out_tree)
+    static = partial(_push, linear._replace(consts=[]), tree_map(aval_of, primals), flat.out_tree)
+    pushforward = Partial(static, linear.consts)
     out = tree_unflatten(flat.out_tree, outs)
     return (out, pushforward, flat.aux) if has_aux else (out, pushforward)
 
 
-def _push(linear: LinearProgram, primals: tuple, out_tree: PyTreeDef, *tangents: Any) -> Any:
-    _, _, given = matching_tangents("the linearized function", primals, tangents)
-    return tree_unflatten(out_tree, linear.push(given))
+def _push(
+    linear: LinearProgram, avals: tuple, out_tree: PyTreeDef, consts: list[Any], *tangents: Any
+) -> Any:
+    _, given = matching_tangents("the linearized function", avals, tangents)
+    return tree_unflatten(out_tree, linear._replace(consts=consts).push(given))
 
 
 def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -> Callable:

@@ -13,6 +13,7 @@ from funcgrad.base.dtypes import float0, issubdtype
 from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import (
+    Partial,
     PyTreeDef,
     equality_errors,
     tree_flatten,
@@ -133,13 +134,14 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     outs, linear = linearize_flat(flat, [as_value(x) for x in leaves])
     out_tree = flat.out_tree
     assert out_tree is not None
-    pullback = Pullback(linear, in_tree, out_tree, function_name(fun))
+    static = Pullback(linear._replace(consts=[]), in_tree, out_tree, function_name(fun))
+    pullback = Partial(static, linear.consts)
     out = tree_unflatten(out_tree, outs)
     return (out, pullback, flat.aux) if has_aux else (out, pullback)
 
 
 class Pullback:
-    """The function that `vjp` returns; it runs the linear program backwards."""
+    """What `vjp` returns but for its residuals, which make it a pytree: runs a program backwards."""
 
     def __init__(self, linear: LinearProgram, in_tree: PyTreeDef, out_tree: PyTreeDef, name: str):
         self._linear = linear
@@ -147,7 +149,7 @@ class Pullback:
         self._out_tree = out_tree
         self.__name__ = f"vjp of {name}"
 
-    def __call__(self, ct: Any) -> tuple:
+    def __call__(self, consts: list[Any], ct: Any) -> tuple:
         cts, ct_tree = tree_flatten(ct)
         if ct_tree != self._out_tree:
             differences = "; ".join(str(e) for e in equality_errors_of(self._out_tree, ct))
@@ -159,7 +161,7 @@ class Pullback:
             match_cotangent(self.__name__, as_value(c), a)
             for c, a in zip(cts, self._linear.out_avals, strict=True)
         ]
-        grads = instantiate_all(self._linear, self._linear.pull(cts))
+        grads = instantiate_all(self._linear, self._linear._replace(consts=consts).pull(cts))
         return tree_unflatten(self._in_tree, grads)[0]
 
 
