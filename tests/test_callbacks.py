@@ -1,8 +1,10 @@
-"""Callbacks under vmap of a cond: only for the members of the batch that took their branch."""
+"""Callbacks under transformations: in the branch that was taken, and beside a derivative."""
 
 import numpy as np
+import pytest
 
 import funcgrad as fg
+import funcgrad.numpy as fnp
 from funcgrad import lax
 from funcgrad.experimental import io_callback
 
@@ -42,3 +44,19 @@ def test_loop_of_a_branch_not_taken_does_not_turn():
 
     out = fg.vmap(lambda x: lax.cond(x > 1.0, down, lambda x: x + 0.5, x))(X)
     np.testing.assert_array_equal(out, [0.5, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("kind", ["custom_jvp", "custom_vjp"])
+def test_callback_takes_the_integer_that_a_custom_rule_returned(kind):
+    doubled = getattr(fg, kind)(lambda x: (x * 2, fnp.int32(3)))
+    if kind == "custom_jvp":
+        zero = np.zeros((), fg.float0)
+        doubled.defjvp(lambda primals, tangents: (doubled(*primals), (2 * tangents[0], zero)))
+    else:
+        doubled.defvjp(lambda x: (doubled(x), None), lambda _, ct: (2 * ct[0],))
+
+    def f(x):
+        y, n = doubled(x)
+        return y * io_callback(lambda n: n + 1, fg.ShapeDtypeStruct((), np.int32), n)
+
+    assert fg.grad(f)(1.0) == fg.jit(fg.grad(f))(1.0) == 8.0

@@ -23,10 +23,12 @@ from funcgrad.base.keypaths import keystr
 from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import (
+    Partial,
     PyTreeDef,
     tree_flatten,
     tree_flatten_with_path,
     tree_map,
+    tree_structure,
     tree_unflatten,
 )
 from funcgrad.transforms.forward import instantiate_zeros
@@ -50,7 +52,16 @@ def jvp(fun: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fa
         TypeError: if primals and tangents do not match.
     """
     check_callable("jvp", fun)
-    leaves, in_tree, given = matching_tangents("jvp", primals, tangents)
+    for what, value in (("primal", primals), ("tangent", tangents)):
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(
+                f"jvp: {what} arguments must be given as a tuple or list, got "
+                f"{type(value).__name__}"
+            )
+    check_arguments("jvp", lambda *primals: None, primals)
+    leaves, in_tree = tree_flatten((tuple(primals), {}))
+    leaves = [as_value(x) for x in leaves]
+    given = matching_tangents("jvp", tree_unflatten(in_tree, map(aval_of, leaves))[0], tangents)
     flat = FlatFunction(fun, in_tree, has_aux)
     outs, out_tangents = jvp_flat(flat, leaves, given)
     out_tangents = [instantiate_zeros(o, t) for o, t in zip(outs, out_tangents, strict=True)]
@@ -59,35 +70,25 @@ def jvp(fun: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fa
     return (*pair, flat.aux) if has_aux else pair
 
 
-def matching_tangents(
-    name: str, primals: Sequence, tangents: Sequence
-) -> tuple[list[Any], PyTreeDef, list[Any]]:
-    """Flat primals, their tree, and flat tangents, None for float0 ones; checked to match."""
-    for what, value in (("primal", primals), ("tangent", tangents)):
-        if not isinstance(value, (tuple, list)):
-            raise TypeError(
-                f"{name}: {what} arguments must be given as a tuple or list, got "
-                f"{type(value).__name__}"
-            )
-    check_arguments(name, lambda *primals: None, primals)
-    leaves, in_tree = tree_flatten((tuple(primals), {}))
-    given, tangent_tree = tree_flatten((tuple(tangents), {}))
+def matching_tangents(name: str, avals: tuple, tangents: Sequence) -> list[Any]:
+    """Flat tangents, None for float0 ones, checked to match the avals of the primals."""
+    in_tree = tree_structure(avals)
+    given, tangent_tree = tree_flatten(tuple(tangents))
     if in_tree != tangent_tree:
         raise TypeError(
             f"{name}: primal and tangent arguments must have the same tree structure, got primals "
             f"{in_tree} and tangents {tangent_tree}"
         )
-    leaves = [as_value(x) for x in leaves]
-    paths = [keystr(path) for path, _ in tree_flatten_with_path(tuple(primals))[0]]
-    checked = [
-        check_tangent(name, path, x, t) for path, x, t in zip(paths, leaves, given, strict=True)
+    with_paths, _ = tree_flatten_with_path(avals)
+    return [
+        check_tangent(name, keystr(path), aval, tangent)
+        for (path, aval), tangent in zip(with_paths, given, strict=True)
     ]
-    return leaves, in_tree, checked
 
 
-def check_tangent(name: str, path: str, primal: Any, tangent: Any) -> Any:
+def check_tangent(name: str, path: str, aval: ShapedArray, tangent: Any) -> Any:
     """The tangent as an Array, None where it is float0; a TypeError if it does not fit."""
-    aval, expected = aval_of(primal), tangent_aval(aval_of(primal))
+    expected = tangent_aval(aval)
     if getattr(tangent, "dtype", None) == float0 or expected.dtype == float0:
         got_dtype = getattr(tangent, "dtype", type(tangent).__name__)
         if got_dtype == float0 and expected.dtype == float0:
@@ -132,7 +133,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 def _push(
     linear: LinearProgram, avals: tuple, out_tree: PyTreeDef, consts: list[Any], *tangents: Any
 ) -> Any:
-    _, given = matching_tangents("the linearized function", avals, tangents)
+    given = matching_tangents("the linearized function", avals, tangents)
     return tree_unflatten(out_tree, linear._replace(consts=consts).push(given))
 
 
@@ -160,9 +161,9 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
             raise TypeError(f"linear_transpose: cannot transpose by an input of {aval.str_short()}")
     flat = FlatFunction(fun, in_tree)
     linear = linear_program(flat, avals)
-    out_tree = flat.out_tree
+    out_tree, static = flat.out_tree, linear._replace(consts=[])
 
-    def transposed(ct: Any) -> tuple:
+    def transposed(consts: list[Any], ct: Any) -> tuple:
         name = f"linear_transpose of {function_name(fun)}"
         cts, ct_tree = tree_flatten(ct)
         if ct_tree != out_tree:
@@ -171,11 +172,12 @@ def linear_transpose(fun: Callable, *primals: Any, reduce_axes: Sequence = ()) -
             )
         cts = [
             match_cotangent(name, as_value(c), a)
-            for c, a in zip(cts, linear.out_avals, strict=True)
+            for c, a in zip(cts, static.out_avals, strict=True)
         ]
-        return tree_unflatten(in_tree, instantiate_all(linear, linear.pull(cts)))[0]
+        found = static._replace(consts=consts).pull(cts)
+        return tree_unflatten(in_tree, instantiate_all(static, found))[0]
 
-    return transposed
+    return Partial(transposed, linear.consts)
 
 
 def jacfwd(

@@ -141,7 +141,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 
 class Pullback:
-    """What `vjp` returns but for its residuals, which make it a pytree: runs a program backwards."""
+    """The function that `vjp` returns, but for its residuals: runs a linear program backwards."""
 
     def __init__(self, linear: LinearProgram, in_tree: PyTreeDef, out_tree: PyTreeDef, name: str):
         self._linear = linear

@@ -52,10 +52,12 @@ class OncePerKey:
         with lock:
             if key in self.entries:
                 return self.entries[key]
-            value, keep = make()
-            if keep:
-                self.entries[key] = value
-            self.locks.pop(key, None)
+            try:
+                value, keep = make()
+                if keep:
+                    self.entries[key] = value
+            finally:
+                self.locks.pop(key, None)
             return value
 
 

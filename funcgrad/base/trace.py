@@ -140,6 +140,17 @@ def current_source() -> source.Place | None:
     return inherited_source.get() or source.user_source()
 
 
+def at_source(
+    place: source.Place | None, function: Callable, /, *args: Any, **kwargs: Any
+) -> Any:
+    """`function(*args, **kwargs)` as if written at `place`, unless a line is inherited already."""
+    token = inherited_source.set(inherited_source.get() or place)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        inherited_source.reset(token)
+
+
 class Trace:
     """One interpreter at work. `alive` turns False when the call that started it returns."""
 
@@ -385,7 +396,7 @@ def starting(trace: Trace) -> Iterator[Trace]:
         trace.alive = False
 
 
-def under(trace: Trace, function: Callable, *args: Any, **kwargs: Any) -> Any:
+def under(trace: Trace, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)` with `trace` as the current one."""
     token = _current.set(trace)
     try:

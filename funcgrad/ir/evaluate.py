@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from funcgrad.base.trace import inherited_source
+from funcgrad.base.trace import at_source
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var, slots
 
 
@@ -16,13 +16,8 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> tuple:
     def read(atom: Atom) -> Any:
         return atom.array if isinstance(atom, Literal) else env[atom]
 
-    outer = inherited_source.get()
     for eqn in jaxpr.eqns:
-        token = inherited_source.set(outer or eqn.source)
-        try:
-            outs = eqn.primitive.bind(*[read(v) for v in eqn.invars], **eqn.params)
-        finally:
-            inherited_source.reset(token)
+        outs = at_source(eqn.source, eqn.primitive.bind, *map(read, eqn.invars), **eqn.params)
         env.update(zip(eqn.outvars, outs, strict=True))
     return tuple(read(v) for v in jaxpr.outvars)
 

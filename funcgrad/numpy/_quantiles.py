@@ -163,6 +163,8 @@ def _quantile(
     if q.ndim > 1:
         raise ValueError(f"{name}: q must have rank <= 1, got shape {q.aval.shape}")
     axes = canonical_axes(axis, a.ndim)
+    if not all(a.aval.shape[i] for i in axes):
+        raise ValueError(f"{name}: there is no element over axes {axes} of shape {a.aval.shape}")
     weights = _checked_weights(name, a, weights, axes, axis, method)
     rows = _as_rows(a, axes)
     share = convert(q, _position_dtype(rows, q))

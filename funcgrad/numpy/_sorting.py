@@ -155,10 +155,14 @@ def searchsorted(
         a = a[sorter]
     few = a.aval.size * v.aval.size <= FEW_COMPARISONS
     if method == "compare_all" or (method == "scan" and few):
-        return _compare_all(a, v, side)
-    if method == "sort":
-        return _by_sorting(a, v, side)
-    return _binary_search(a, v, side, unroll=method == "scan_unrolled")
+        found = _compare_all(a, v, side)
+    elif method == "sort":
+        found = _by_sorting(a, v, side)
+    else:
+        found = _binary_search(a, v, side, unroll=method == "scan_unrolled")
+    # Places are told apart in 32 bits, whatever the default integer.
+    fits = a.aval.size <= np.iinfo(np.int32).max
+    return convert(found, np.int32 if fits else dtypes.default_int())
 
 
 def _before(x: Any, y: Any) -> Any:

@@ -77,6 +77,13 @@ def zero_maker(symbolic: bool) -> Callable[[ShapedArray], Any]:
     return SymbolicZero if symbolic else zeros_like_aval
 
 
+def derivatives(tangents: Sequence[Any]) -> list[Any]:
+    """Tangents that a rule gave; None for those that say that there is no derivative."""
+    return [
+        None if isinstance(t, SymbolicZero) or aval_of(t).dtype == float0 else t for t in tangents
+    ]
+
+
 def staged_fun(fun: Callable, args: Sequence[Any]) -> tuple[ClosedJaxpr, list[Any]]:
     return stage_closed(fun, [aval_of(a) for a in args])
 
@@ -147,21 +154,16 @@ def custom_jvp_forward(
     primals: Sequence,
     tangents: Sequence,
     *,
-    fun: Callable,
     jvp: Callable,
     num_consts: int,
     symbolic_zeros: bool,
     name: str,
+    **_: Any,
 ) -> tuple:
-    if not any(present(tangents)):
-        params = {"jvp": jvp, "num_consts": num_consts, "name": name}
-        outs = custom_jvp_call_p.bind(*primals, fun=fun, symbolic_zeros=symbolic_zeros, **params)
-        return outs, [None] * len(outs)
     check_consts(name, tangents, num_consts)
     flat = jvp(*primals, *filled(primals[num_consts:], tangents[num_consts:], symbolic_zeros))
     count = len(flat) // 2
-    out_tangents = [None if isinstance(t, SymbolicZero) else t for t in flat[count:]]
-    return flat[:count], out_tangents
+    return flat[:count], derivatives(flat[count:])
 
 
 def custom_jvp_batch(
@@ -205,24 +207,13 @@ def custom_vjp_forward(
     primals: Sequence,
     tangents: Sequence,
     *,
-    fun: Callable,
     fwd: Callable,
     bwd: Callable,
     num_consts: int,
     symbolic_zeros: bool,
     name: str,
+    **_: Any,
 ) -> tuple:
-    if not any(present(tangents)):
-        outs = custom_vjp_call_p.bind(
-            *primals,
-            fun=fun,
-            fwd=fwd,
-            bwd=bwd,
-            num_consts=num_consts,
-            symbolic_zeros=symbolic_zeros,
-            name=name,
-        )
-        return outs, [None] * len(outs)
     check_consts(name, tangents, num_consts)
     perturbed = present(tangents[num_consts:])
     outs, res = fwd(*primals, perturbed=perturbed)
@@ -231,7 +222,8 @@ def custom_vjp_forward(
     moving = tuple(p or aval_of(t).dtype != float0 for p, t in zip(perturbed, full, strict=True))
     out_avals = tuple(tangent_aval(aval_of(o)) for o in outs)
     of_moving = bound_partial(chosen_cts, bwd, moving)
-    return outs, linear_call(of_moving, res, pick(moving, full), out_avals, symbolic_zeros)
+    moved = linear_call(of_moving, res, pick(moving, full), out_avals, symbolic_zeros)
+    return outs, derivatives(moved)
 
 
 def chosen_cts(bwd: Callable, mask: Mask, *flat: Any) -> list[Any]:

@@ -66,7 +66,7 @@ def callback_forward(primitive: Primitive, name: str) -> Callable:
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
         if any(present(tangents)):
             raise ValueError(
-                f"{name} does not support differentiation (no JVP): the derivative of Python code "
+                f"{name} do not support differentiation (no JVP): the derivative of Python code "
                 "is not known. Wrap the call in custom_jvp or custom_vjp, or use stop_gradient on "
                 "its arguments."
             )

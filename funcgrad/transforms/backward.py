@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from funcgrad.base.aval import ShapedArray, tangent_aval
 from funcgrad.base.basis import unbroadcast
 from funcgrad.base.lists import Mask, drop, given, merge, pick, present, spread
-from funcgrad.base.trace import Primitive, inherited_source
+from funcgrad.base.trace import Primitive, at_source
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
 from funcgrad.transforms.forward import add_tangents, zeros_like_aval
 from funcgrad.transforms.staging import stage_closed
@@ -28,6 +28,13 @@ class Linear(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         return self.aval.shape
 
+    def __jax_array__(self) -> Any:
+        raise TypeError(
+            "a function that is to be transposed must be linear in its arguments, but here values "
+            f"that both depend on them are combined, one of type {self.aval.str_short()}: a "
+            "product of the two is not linear. Close over one of them, or use vjp."
+        )
+
 
 def is_linear(arg: Any) -> bool:
     return isinstance(arg, Linear)
@@ -41,61 +48,47 @@ def backward_pass(
     Equations that depend on no Linear argument are simply evaluated.
     """
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-    linear: set[Var] = set()
-    for var, arg in zip(jaxpr.invars, args, strict=True):
-        if is_linear(arg):
-            linear.add(var)
-        else:
-            env[var] = arg
+    env.update(zip(jaxpr.invars, args, strict=True))
 
     def read(atom: Atom) -> Any:
-        if isinstance(atom, Literal):
-            return atom.array
-        return Linear(atom.aval) if atom in linear else env[atom]
+        return atom.array if isinstance(atom, Literal) else env[atom]
 
-    outer = inherited_source.get()
-    tape: list[Eqn] = []
+    tape: list[tuple[Eqn, list[Any]]] = []
     for eqn in jaxpr.eqns:
-        if any(v in linear for v in eqn.invars if isinstance(v, Var)):
-            linear.update(eqn.outvars)
-            tape.append(eqn)
+        values = [read(v) for v in eqn.invars]
+        if any(map(is_linear, values)):
+            outs = [Linear(v.aval) for v in eqn.outvars]
+            tape.append((eqn, values))
         else:
-            token = inherited_source.set(outer or eqn.source)
-            try:
-                outs = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
-            finally:
-                inherited_source.reset(token)
-            env.update(zip(eqn.outvars, outs, strict=True))
+            outs = at_source(eqn.source, eqn.primitive.bind, *values, **eqn.params)
+        env.update(zip(eqn.outvars, outs, strict=True))
 
     pending: dict[Var, Any] = {}
 
-    def accumulate(atom: Atom, ct: Any) -> None:
-        if ct is not None and isinstance(atom, Var) and atom in linear:
-            pending[atom] = add_tangents(pending.get(atom), ct)
+    def accumulate(atoms: Sequence[Atom], cts: Sequence[Any]) -> None:
+        for atom, ct in zip(atoms, cts, strict=True):
+            if ct is not None and isinstance(atom, Var) and is_linear(env[atom]):
+                pending[atom] = add_tangents(pending.get(atom), ct)
 
-    for atom, ct in zip(jaxpr.outvars, cts, strict=True):
-        accumulate(atom, ct)
-    for eqn in reversed(tape):
+    accumulate(jaxpr.outvars, cts)
+    for eqn, values in reversed(tape):
         out_cts = [pending.pop(v, None) for v in eqn.outvars]
-        if all(ct is None for ct in out_cts):
-            continue
-        rule = rules.get(eqn.primitive)
-        if rule is None:
-            raise NotImplementedError(
-                f"{eqn.primitive} cannot be differentiated in reverse mode"
-                + (f" (at {eqn.source.describe()})" if eqn.source else "")
-            )
-        token = inherited_source.set(outer or eqn.source)
-        try:
-            in_cts = rule(out_cts, *map(read, eqn.invars), **eqn.params)
-        finally:
-            inherited_source.reset(token)
-        for atom, ct in zip(eqn.invars, in_cts, strict=True):
-            accumulate(atom, ct)
+        if any(present(out_cts)):
+            rule = _rule_of(eqn)
+            accumulate(eqn.invars, at_source(eqn.source, rule, out_cts, *values, **eqn.params))
     return [
-        pending.get(var) if is_linear(arg) else None
-        for var, arg in zip(jaxpr.invars, args, strict=True)
+        pending.get(v) if is_linear(a) else None for v, a in zip(jaxpr.invars, args, strict=True)
     ]
+
+
+def _rule_of(eqn: Eqn) -> Callable:
+    rule = rules.get(eqn.primitive)
+    if rule is None:
+        place = f" (at {eqn.source.describe()})" if eqn.source else ""
+        raise NotImplementedError(
+            f"{eqn.primitive} cannot be differentiated in reverse mode{place}"
+        )
+    return rule
 
 
 def backward_program(program: ClosedJaxpr, linear: Mask, nonzero: Mask) -> tuple[ClosedJaxpr, Mask]:

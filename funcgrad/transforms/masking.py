@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base.aval import shaped
-from funcgrad.base.trace import Primitive
+from funcgrad.base.trace import Primitive, at_source
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Literal, Var, subprograms
 from funcgrad.transforms.staging import stage_closed
 
@@ -50,9 +50,9 @@ def masked_program(program: ClosedJaxpr) -> ClosedJaxpr:
             values = [read(v) for v in eqn.invars]
             rule = rules.get(eqn.primitive)
             if rule is None:
-                outs = eqn.primitive.bind(*values, **eqn.params)
+                outs = at_source(eqn.source, eqn.primitive.bind, *values, **eqn.params)
             else:
-                outs = rule(on, values, eqn.params)
+                outs = at_source(eqn.source, rule, on, values, eqn.params)
             env.update(zip(eqn.outvars, outs, strict=True))
         return [read(v) for v in program.jaxpr.outvars]
 

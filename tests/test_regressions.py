@@ -1,0 +1,215 @@
+"""Bugs that were found by use, each by the smallest program that showed it."""
+
+import gc
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import funcgrad as fg
+import funcgrad.numpy as jnp
+from funcgrad import lax
+from funcgrad.base.memo import OncePerKey
+from funcgrad.base.trace import inherited_source
+from funcgrad.errors import UnexpectedTracerError
+
+bf16 = jnp.bfloat16
+
+
+def kind(x: Any) -> tuple[str, bool]:
+    return str(x.dtype), x.aval.weak_type
+
+
+# aux is data, not a tracer
+
+
+def with_aux(x: Any) -> tuple:
+    return jnp.sum(x**2), {"doubled": 2 * x, "nothing": None, "name": "aux"}
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda f, x: fg.grad(f, has_aux=True)(x)[1],
+        lambda f, x: fg.value_and_grad(f, has_aux=True)(x)[0][1],
+        lambda f, x: fg.vjp(f, x, has_aux=True)[2],
+        lambda f, x: fg.linearize(f, x, has_aux=True)[2],
+        lambda f, x: fg.jvp(f, (x,), (x,), has_aux=True)[2],
+        lambda f, x: fg.jacrev(f, has_aux=True)(x)[1],
+    ],
+)
+def test_aux_holds_primals(take: Any) -> None:
+    aux = take(with_aux, jnp.arange(3.0))
+    assert aux["nothing"] is None and aux["name"] == "aux"
+    assert not isinstance(aux["doubled"], fg.core.Tracer)
+    np.testing.assert_array_equal(aux["doubled"] + 1, [1.0, 3.0, 5.0])
+
+
+def test_aux_of_nested_transformations() -> None:
+    numbers = lambda x: (jnp.sum(x**2), {"doubled": 2 * x})
+    _, aux = fg.jacfwd(numbers, has_aux=True)(jnp.arange(3.0))
+    np.testing.assert_array_equal(aux["doubled"], [0.0, 2.0, 4.0])
+    outer = fg.grad(lambda x: fg.grad(numbers, has_aux=True)(x)[1]["doubled"].sum())
+    np.testing.assert_array_equal(outer(jnp.arange(3.0)), [2.0, 2.0, 2.0])
+    _, aux = fg.jit(fg.grad(numbers, has_aux=True))(jnp.arange(3.0))
+    np.testing.assert_array_equal(aux["doubled"], [0.0, 2.0, 4.0])
+
+
+# the functions that vjp, linearize and linear_transpose return are pytrees
+
+
+def test_derivative_functions_are_pytrees() -> None:
+    xs = jnp.array([0.0, 1.0, 2.0])
+    pull = fg.jit(lambda x: fg.vjp(jnp.sin, x)[1])
+    np.testing.assert_allclose(pull(1.0)(2.0)[0], 2 * np.cos(1.0), rtol=1e-6)
+    pulls = fg.vmap(pull)(xs)
+    (cts,) = fg.vmap(lambda f, ct: f(ct))(pulls, jnp.ones(3))
+    np.testing.assert_allclose(cts, np.cos(xs), rtol=1e-6)
+    push = fg.jit(lambda x: fg.linearize(jnp.sin, x)[1])(xs)
+    np.testing.assert_allclose(push(jnp.ones(3)), np.cos(xs), rtol=1e-6)
+    transposed = fg.jit(lambda w: fg.linear_transpose(lambda x: w * x, xs))(xs)
+    np.testing.assert_allclose(transposed(jnp.ones(3))[0], xs)
+    _, summed = lax.scan(lambda f, ct: (f, f(ct)[0]), pull(1.0), jnp.ones(2))
+    np.testing.assert_allclose(summed, np.cos([1.0, 1.0]), rtol=1e-6)
+
+
+def test_pullback_does_not_keep_what_it_does_not_need() -> None:
+    pushed = fg.linearize(lambda x, y: x + y, jnp.ones(3), jnp.ones(3))[1]
+    assert fg.tree_util.tree_leaves(pushed) == []
+    with pytest.raises(TypeError, match=r"primals\[1\].*float32 of shape \(3,\)"):
+        pushed(jnp.ones(3), jnp.ones(2))
+
+
+def test_transposing_a_product_says_why_not() -> None:
+    with pytest.raises(TypeError, match=r"must be linear.*a product of the two is not linear"):
+        fg.linear_transpose(lambda x: x * x, 1.0)(1.0)
+
+
+# branches that a member does not take
+
+
+def test_gradient_of_a_batched_cond_is_safe() -> None:
+    root = lambda x: lax.cond(x > 0, jnp.sqrt, lambda x: 0.0 * x, x)
+    total = lambda x: fg.vmap(root)(x).sum()
+    x = jnp.array([0.0, 1.0, 4.0])
+    for gradient in (fg.grad(total), fg.jit(fg.grad(total)), fg.grad(fg.jit(total))):
+        np.testing.assert_array_equal(gradient(x), [0.0, 0.5, 0.25])
+    # The operand is the same for all members.
+    shared = lambda w, on: fg.vmap(lambda p: lax.cond(p, jnp.sqrt, jnp.sin, w))(on).sum()
+    assert fg.grad(shared)(0.0, jnp.array([False, False])) == 2.0
+
+
+# weak types of carries
+
+
+def test_a_weak_carry_stays_weak_inside_the_loop() -> None:
+    last, ys = lax.scan(lambda c, x: (c + x, c * bf16(2)), 0.0, jnp.arange(3.0))
+    assert kind(last) == ("float32", False) and kind(ys) == ("bfloat16", False)
+    np.testing.assert_array_equal(np.asarray(ys, np.float32), [0.0, 0.0, 2.0])
+    _, ys = lax.scan(lambda c, x: (c + x, jnp.exp(c)), 0.0, jnp.zeros(2))
+    assert kind(ys) == ("float32", True)
+    body = lambda s: (s[0] + 1, s[1] + jnp.float32(1))
+    assert kind(lax.while_loop(lambda s: s[0] < 2, body, (0, 0.0))[1]) == ("float32", False)
+
+
+def test_a_carry_promoted_to_another_dtype_is_strong() -> None:
+    last, ys = lax.scan(lambda c, x: (c + 1.0, c), 0, jnp.arange(3.0))
+    assert kind(last) == kind(ys) == ("float32", False)
+
+
+def test_fori_loop_counts_with_a_python_integer() -> None:
+    total = lax.fori_loop(jnp.int32(0), np.int32(3), lambda i, c: c + i, jnp.int8(1))
+    assert kind(total) == ("int8", False) and total == 4
+
+
+# weak types of derivatives
+
+
+def test_jacobian_is_as_weak_as_the_output() -> None:
+    assert kind(fg.jacfwd(jnp.sin)(2.0)) == ("float32", True)
+    assert kind(fg.jacfwd(lambda x: x * jnp.float32(2))(2.0)) == ("float32", False)
+    assert kind(fg.grad(lambda x: lax.fori_loop(0, 2, lambda i, c: c * x, x))(2.0)) == (
+        "float32",
+        True,
+    )
+
+
+# arrays without elements
+
+
+@pytest.mark.parametrize("function", [jnp.median, lambda x: jnp.quantile(x, 0.5), jnp.nanmedian])
+def test_quantiles_of_nothing(function: Any) -> None:
+    with pytest.raises(ValueError, match=r"no element over axes \(0, 1\) of shape \(0, 3\)"):
+        function(jnp.zeros((0, 3)))
+
+
+def test_pmap_over_an_empty_axis() -> None:
+    with pytest.raises(ValueError, match=r"pmap of .*: the mapped axis has length 0"):
+        fg.pmap(lambda x: x)(jnp.zeros((0, 2)))
+
+
+def test_searchsorted_gives_32_bits() -> None:
+    with fg.enable_x64(True):
+        for method in ("scan", "scan_unrolled", "compare_all", "sort"):
+            found = jnp.searchsorted(jnp.arange(5.0), jnp.array([1.5]), method=method)
+            assert kind(found) == ("int32", False) and found[0] == 2
+
+
+# what an exception leaves behind
+
+
+def test_an_error_in_the_backward_pass_leaves_no_source_behind() -> None:
+    def fail(x: Any) -> Any:
+        raise RuntimeError("from the host")
+
+    result = fg.ShapeDtypeStruct((), jnp.float32)
+    # The callback depends on no cotangent, and is run when the program is transposed.
+    noisy = lambda x: x * fg.pure_callback(fail, result, jnp.float32(1))
+    with pytest.raises(RuntimeError, match="from the host"):
+        fg.linear_transpose(lambda x: lax.scan(lambda c, _: (noisy(c), None), x, length=1)[0], 1.0)(
+            1.0
+        )
+    assert inherited_source.get() is None
+
+
+def test_a_failed_computation_leaves_no_lock_behind() -> None:
+    once = OncePerKey()
+
+    def fail() -> tuple:
+        raise ValueError("no")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no"):
+            once.get("key", fail)
+    assert not once.locks
+    assert once.get("key", lambda: (1, True)) == 1
+
+
+def test_a_failing_function_fails_in_every_thread() -> None:
+    @fg.jit
+    def fail(x: Any) -> Any:
+        raise ValueError("always")
+
+    failed = []
+
+    def run() -> None:
+        try:
+            fail(1.0)
+        except ValueError:
+            failed.append(True)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(failed) == 4
+
+
+def test_a_leaked_aux_is_still_an_error() -> None:
+    kept: list[Any] = []
+    fg.grad(lambda x: (kept.append(x), x * 2)[1])(1.0)
+    with pytest.raises(UnexpectedTracerError, match="leaked intermediate value"):
+        kept[0] + 1
+    gc.collect()
