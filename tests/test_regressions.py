@@ -163,13 +163,18 @@ def test_an_error_in_the_backward_pass_leaves_no_source_behind() -> None:
     def fail(x: Any) -> Any:
         raise RuntimeError("from the host")
 
-    result = fg.ShapeDtypeStruct((), jnp.float32)
-    # The callback depends on no cotangent, and is run when the program is transposed.
-    noisy = lambda x: x * fg.pure_callback(fail, result, jnp.float32(1))
+    @fg.custom_vjp
+    def double(x: Any) -> Any:
+        return 2 * x
+
+    # In forward mode bwd is staged and its transpose run, the callback with it.
+    shape = fg.ShapeDtypeStruct((), jnp.float32)
+    double.defvjp(
+        lambda x: (double(x), None),
+        lambda _, ct: (ct * fg.pure_callback(fail, shape, jnp.float32(2)),),
+    )
     with pytest.raises(RuntimeError, match="from the host"):
-        fg.linear_transpose(lambda x: lax.scan(lambda c, _: (noisy(c), None), x, length=1)[0], 1.0)(
-            1.0
-        )
+        fg.jvp(double, (1.0,), (1.0,))
     assert inherited_source.get() is None
 
 
@@ -213,3 +218,29 @@ def test_a_leaked_aux_is_still_an_error() -> None:
     with pytest.raises(UnexpectedTracerError, match="leaked intermediate value"):
         kept[0] + 1
     gc.collect()
+
+
+# custom rules
+
+
+def test_custom_gradient_of_several_arguments_in_jit() -> None:
+    product = fg.custom_gradient(lambda x, y: (x * y, lambda ct: (ct * y, 7 * ct)))
+    for gradient in (fg.grad(product, (0, 1)), fg.jit(fg.grad(product, (0, 1)))):
+        assert [float(g) for g in gradient(2.0, 3.0)] == [3.0, 7.0]
+    batched = fg.jit(fg.vmap(fg.grad(product), (0, None)))
+    np.testing.assert_array_equal(batched(jnp.arange(2.0), 3.0), [3.0, 3.0])
+
+
+def test_a_key_among_the_residuals_in_compiled_forward_mode() -> None:
+    @fg.custom_vjp
+    def noisy(x: Any) -> Any:
+        return x * fg.random.uniform(fg.random.key(0))
+
+    noisy.defvjp(
+        lambda x: (noisy(x), fg.random.key(0)), lambda key, ct: (ct * fg.random.uniform(key),)
+    )
+    expected = fg.random.uniform(fg.random.key(0))
+    push = lambda x: fg.jvp(noisy, (x,), (jnp.ones_like(x),))[1]
+    assert push(1.0) == fg.jit(push)(1.0) == expected
+    np.testing.assert_array_equal(fg.jit(fg.vmap(push))(jnp.ones(2)), [expected, expected])
+    assert fg.jit(fg.linearize(noisy, 1.0)[1])(1.0) == expected

@@ -11,6 +11,7 @@ from funcgrad.api.flat import Staged
 from funcgrad.base import promotion
 from funcgrad.base.aval import ShapedArray, aval_of, weak_like
 from funcgrad.base.basis import convert
+from funcgrad.base.errors import TypePromotionError
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import (
     PyTreeDef,
@@ -27,11 +28,15 @@ from funcgrad.transforms.staging import stage_closed
 
 def joined_dtype(x: ShapedArray, y: ShapedArray) -> Any:
     """The dtype of the two where weak types may give way to it, else None."""
-    dtype, _ = promotion.promote2(x.dtype, x.weak_type, y.dtype, y.weak_type)
+    try:
+        dtype, _ = promotion.promote2(x.dtype, x.weak_type, y.dtype, y.weak_type)
+    except TypePromotionError:
+        return None
     return dtype if all(a.weak_type or a.dtype == dtype for a in (x, y)) else None
 
 
 def converted(staged: Staged, wanted: Sequence[tuple[Any, bool]]) -> Staged:
+    """The program with its outputs cast to these dtypes and weak types."""
     have = [(a.dtype, a.weak_type) for a in staged.program.out_avals]
     if have == list(wanted):
         return staged

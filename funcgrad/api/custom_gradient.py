@@ -66,12 +66,12 @@ def custom_gradient(fun: Callable) -> Callable:
         out, pull = fun(*args)
         ct = tree_map(as_value, out)
         pull, consts = closure_convert(pull, ct)
-        return out, (_Opaque(pull), consts, len(args))
+        return out, (_Rule(pull, len(args)), consts)
 
     def bwd(res: Any, ct: Any) -> tuple:
-        pull, consts, count = res
-        found = pull.value(ct, *consts)
-        return found if isinstance(found, tuple) and len(found) == count else (found,)
+        rule, consts = res
+        found = rule.pull(ct, *consts)
+        return found if isinstance(found, tuple) and len(found) == rule.count else (found,)
 
     wrapped.defvjp(fwd, bwd)
     update_wrapper(wrapped, fun)
@@ -85,11 +85,12 @@ def custom_gradient(fun: Callable) -> Callable:
 
 
 @register_static
-class _Opaque:
-    """A function kept among the residuals of a rule."""
+class _Rule:
+    """A pullback for `count` arguments, kept among the residuals."""
 
-    def __init__(self, value: Callable):
-        self.value = value
+    def __init__(self, pull: Callable, count: int):
+        self.pull = pull
+        self.count = count
 
 
 def linear_call(

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.base.aval import ShapedArray, aval_of, dtype_name
-from funcgrad.base.dtypes import canonicalize_dtype, itemsize_bits
+from funcgrad.base.dtypes import canonicalize_dtype
 from funcgrad.base.placement import Sharding
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
 from funcgrad.compiler.executable import Executable
 from funcgrad.compiler.pipeline import compiled, optimise
-from funcgrad.ir.cost import program_cost
+from funcgrad.ir.cost import bytes_of, program_cost
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.ir.show import show_jaxpr
 from funcgrad.primitives.call import jit_p
@@ -172,7 +172,9 @@ class Compiled(_Stage):
     def memory_analysis(self) -> "MemoryAnalysis":
         """Bytes of arguments and outputs."""
         program = self._executable.program
-        return MemoryAnalysis(total_bytes(program.in_avals), total_bytes(program.out_avals))
+        return MemoryAnalysis(
+            sum(map(bytes_of, program.in_avals)), sum(map(bytes_of, program.out_avals))
+        )
 
     def runtime_executable(self) -> Executable:
         return self._executable
@@ -184,7 +186,3 @@ class MemoryAnalysis:
     def __init__(self, argument_bytes: int, output_bytes: int):
         self.argument_size_in_bytes = argument_bytes
         self.output_size_in_bytes = output_bytes
-
-
-def total_bytes(avals: Sequence[ShapedArray]) -> int:
-    return sum(a.size * itemsize_bits(a.dtype) // 8 for a in avals)

@@ -11,6 +11,7 @@ import numpy as np
 from funcgrad.base import dtypes
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.methods import Array
 from funcgrad.base.shapes import Shape, insert_dim
 from funcgrad.base.trace import Primitive
@@ -130,7 +131,7 @@ def iota(dtype: Any, shape: Shape, dimension: int = 0) -> Any:
 def broadcast_scalar(value: Any, aval: ShapedArray) -> Any:
     """A number (or 0-d array) in every element of an array of this type."""
     if not hasattr(value, "aval"):
-        value = ConcreteArray(np.array(value, aval.dtype), aval.update(shape=()))
+        value = ConcreteArray(np.array(value, buffer_dtype(aval.dtype)), aval.update(shape=()))
     return broadcast_in_dim(value, aval.shape, ()) if aval.shape else value
 
 

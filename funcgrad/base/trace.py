@@ -140,9 +140,7 @@ def current_source() -> source.Place | None:
     return inherited_source.get() or source.user_source()
 
 
-def at_source(
-    place: source.Place | None, function: Callable, /, *args: Any, **kwargs: Any
-) -> Any:
+def at_source(place: source.Place | None, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """`function(*args, **kwargs)` as if written at `place`, unless a line is inherited already."""
     token = inherited_source.set(inherited_source.get() or place)
     try:

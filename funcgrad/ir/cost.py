@@ -1,7 +1,6 @@
 """An estimate of what a program costs, counted from its equations."""
 
 import math
-from typing import Any
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.dtypes import itemsize_bits
@@ -34,9 +33,9 @@ def _equation_cost(eqn: Eqn) -> dict[str, float]:
     inner = [program_cost(p) for p in subprograms(eqn.params)]
     if inner:
         times = eqn.params.get("length", 1)
-        pick = max if "branches" in eqn.params else lambda costs: math.fsum(costs)
+        pick = max if "branches" in eqn.params else math.fsum
         return {name: times * pick([c[name] for c in inner]) for name in inner[0]}
-    moved = sum(_bytes(v.aval) for v in (*eqn.invars, *eqn.outvars))
+    moved = sum(bytes_of(v.aval) for v in (*eqn.invars, *eqn.outvars))
     elements = float(sum(v.aval.size for v in eqn.outvars))
     name = eqn.primitive.name
     cost = {"flops": 0.0, "transcendentals": 0.0, "bytes accessed": float(moved)}
@@ -61,5 +60,6 @@ def _contracted(eqn: Eqn) -> float:
     return float(math.prod(shape[d] for d in contracting))
 
 
-def _bytes(aval: ShapedArray | Any) -> int:
+def bytes_of(aval: ShapedArray) -> int:
+    """What an array of this type takes in memory."""
     return aval.size * itemsize_bits(aval.dtype) // 8

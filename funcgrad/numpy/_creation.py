@@ -160,7 +160,7 @@ def _from_list(data: Any, dtype: Any) -> Any:
             dtype = promotion.lattice_result_type(*(_convert_data(x, None) for x in leaves))[0]
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         return _stacked([_convert_data(item, dtype) for item in data])
-    return _from_numpy(np.array(_as_numpy(data)), dtype)
+    return _from_numpy(np.array(_as_numpy(data, dtype)), dtype)
 
 
 def _unwrapped(data: Any) -> Any:
@@ -169,10 +169,11 @@ def _unwrapped(data: Any) -> Any:
     return data.__jax_array__() if hasattr(data, "__jax_array__") else data
 
 
-def _as_numpy(data: Any) -> Any:
+def _as_numpy(data: Any, dtype: Any) -> Any:
+    """The elements in one dtype already: NumPy would not join all of ours."""
     if isinstance(data, (list, tuple)):
-        return [_as_numpy(item) for item in data]
-    return np.asarray(data)
+        return [_as_numpy(item, dtype) for item in data]
+    return np.asarray(_convert_data(data, dtype))
 
 
 def _from_numbers(data: Any, kinds: set[type], dtype: Any) -> ConcreteArray:

@@ -11,7 +11,7 @@ from functools import partial as bound_partial
 from typing import Any
 
 from funcgrad.base.array import ConcreteArray
-from funcgrad.base.aval import ShapedArray, aval_of, shaped, tangent_aval
+from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.basis import reduce_sum
 from funcgrad.base.dtypes import float0
 from funcgrad.base.errors import UnexpectedTracerError
@@ -297,6 +297,7 @@ def linear_call(
         fun=fun,
         bwd=bwd,
         num_res=len(res),
+        arg_avals=(*map(aval_of, res), *in_avals),
         out_avals=out_avals,
         symbolic_zeros=symbolic_zeros,
     )
@@ -326,8 +327,10 @@ def custom_lin_abstract(
     return out_avals, NO_EFFECTS
 
 
-def custom_lin_evaluate(xp: Any, *buffers: Any, fun: Callable, **params: Any) -> list[Any]:
-    outs = fun(*[ConcreteArray(b, shaped(b.shape, b.dtype)) for b in buffers])
+def custom_lin_evaluate(
+    xp: Any, *buffers: Any, fun: Callable, arg_avals: tuple[ShapedArray, ...], **params: Any
+) -> list[Any]:
+    outs = fun(*map(ConcreteArray, buffers, arg_avals))
     return [o.buffer for o in outs]
 
 
@@ -359,7 +362,7 @@ def custom_lin_batch(
     bwd: Callable,
     num_res: int,
     out_avals: tuple[ShapedArray, ...],
-    symbolic_zeros: bool,
+    **params: Any,
 ) -> tuple:
     res = batching.fronted(values[:num_res], axes[:num_res])
     res_axes = [None if a is None else 0 for a in axes[:num_res]]

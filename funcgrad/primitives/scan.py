@@ -104,8 +104,8 @@ def scan_forward(
     values = parts_of(primals, num_consts, num_carry)
     moves = parts_of(tangents, num_consts, num_carry)
     carry_nonzero = out_nonzero[:num_carry]
-    carry_dots = map(instantiate_zeros, *(pick(carry_nonzero, v.carry) for v in (values, moves)))
-    dots = Parts(given(moves.consts), [*carry_dots], given(moves.xs))
+    moving, moved = pick(carry_nonzero, values.carry), pick(carry_nonzero, moves.carry)
+    dots = Parts(given(moves.consts), [*map(instantiate_zeros, moving, moved)], given(moves.xs))
     # The jvp body takes (primals, tangents) and gives (outs, tangents); of a scan, the carry of
     # both comes before the rest of both.
     inputs, outputs = range(len(body.in_avals)), range(len(body.out_avals))
