@@ -244,3 +244,39 @@ def test_a_key_among_the_residuals_in_compiled_forward_mode() -> None:
     assert push(1.0) == fg.jit(push)(1.0) == expected
     np.testing.assert_array_equal(fg.jit(fg.vmap(push))(jnp.ones(2)), [expected, expected])
     assert fg.jit(fg.linearize(noisy, 1.0)[1])(1.0) == expected
+
+
+def test_a_key_among_the_residuals_of_a_branch() -> None:
+    key = fg.random.key(0)
+    drawn = lambda x, key: x * fg.random.uniform(key)
+
+    @fg.custom_vjp
+    def noisy(x: Any, key: Any) -> Any:
+        return drawn(x, key)
+
+    noisy.defvjp(
+        lambda x, key: (drawn(x, key), key), lambda key, ct: (ct * fg.random.uniform(key), None)
+    )
+    chosen = lambda x: lax.cond(x > 0, lambda: noisy(x, key), lambda: x)
+    gradient = fg.jit(fg.grad(chosen))
+    assert gradient(1.0) == fg.random.uniform(key) and gradient(-1.0) == 1.0
+
+
+# lists of arrays
+
+
+def test_lists_that_mix_dtypes_numpy_does_not_join() -> None:
+    for data in ([1, bf16(2)], [bf16(1), np.int64(2)], [bf16(1), 2.0]):
+        out = jnp.array(data)
+        assert kind(out) == ("bfloat16", False)
+        np.testing.assert_array_equal(np.asarray(out, np.float32), [1.0, 2.0])
+    assert kind(jnp.array([jnp.float16(1), bf16(2)])) == ("float32", False)
+    with pytest.raises(OverflowError, match="300"):
+        jnp.array([300, jnp.uint8(1)])
+
+
+def test_a_list_of_keys() -> None:
+    a, b = fg.random.split(fg.random.key(0))
+    both = jnp.array([a, b])
+    assert both.dtype == a.dtype
+    np.testing.assert_array_equal(fg.random.key_data(both[1]), fg.random.key_data(b))

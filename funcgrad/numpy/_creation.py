@@ -158,7 +158,7 @@ def _from_list(data: Any, dtype: Any) -> Any:
             dtype = promotion.lattice_result_type(*leaves)[0]
         except TypeError:
             dtype = promotion.lattice_result_type(*(_convert_data(x, None) for x in leaves))[0]
-    if any(isinstance(leaf, Tracer) for leaf in leaves):
+    if isinstance(dtype, dtypes.KeyType) or any(isinstance(leaf, Tracer) for leaf in leaves):
         return _stacked([_convert_data(item, dtype) for item in data])
     return _from_numpy(np.array(_as_numpy(data, dtype)), dtype)
 
