@@ -280,3 +280,10 @@ def test_a_list_of_keys() -> None:
     both = jnp.array([a, b])
     assert both.dtype == a.dtype
     np.testing.assert_array_equal(fg.random.key_data(both[1]), fg.random.key_data(b))
+
+
+def test_complex_numbers_are_not_made_real_without_a_word():
+    for data in (1j, [1j, 1.0]):
+        with pytest.raises(TypeError, match=r"complex.*float32"):
+            jnp.array(data, jnp.float32)
+    assert jnp.array([1j, 0], bool).tolist() == [True, False]

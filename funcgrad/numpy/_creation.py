@@ -105,6 +105,11 @@ def _convert_data(data: Any, dtype: Any) -> Any:
 def _first_dtype(kinds: set[type], dtype: Any) -> Any:
     """The dtype in which NumPy reads Python numbers of these kinds on their way to `dtype`, so that
     integers that do not fit are refused."""
+    if complex in kinds and not dtypes.issubdtype(dtype, np.complexfloating) and dtype != np.bool_:
+        raise TypeError(
+            f"array: a complex number was given for dtype {dtype}, which has no imaginary part. "
+            "Take its .real, or ask for a complex dtype."
+        )
     whole = kinds <= {int, bool}
     if dtypes.issubdtype(dtype, np.integer) and whole:
         return dtype
