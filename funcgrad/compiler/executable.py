@@ -15,10 +15,10 @@ from funcgrad.base.array import ConcreteArray
 from funcgrad.base.config import config
 from funcgrad.base.trace import (
     EVALUATION,
+    at_source,
     check_buffers,
     check_finite,
     evaluate_rules,
-    inherited_source,
     mark_source,
     running,
 )
@@ -103,25 +103,18 @@ class Executable:
         return [values[slot] for slot in self._outputs]
 
     def _run(self, step: Step, xp: Any, values: list[Any]) -> Sequence[Any]:
-        token = inherited_source.set(inherited_source.get() or step.eqn.source)
         try:
             return step.evaluate(xp, *[values[slot] for slot in step.reads])
         except Exception as error:
-            mark_source(error)
+            at_source(step.eqn.source, mark_source, error)
             raise
-        finally:
-            inherited_source.reset(token)
 
     def _check(self, step: Step, values: list[Any]) -> None:
         outs = [
             ConcreteArray(values[slot], var.aval)
             for slot, var in zip(step.writes, step.eqn.outvars, strict=True)
         ]
-        token = inherited_source.set(step.eqn.source)
-        try:
-            if config.enable_checks:
-                check_buffers(step.eqn.primitive, outs)
-            if not carries_program(step.eqn.params):
-                check_finite(step.eqn.primitive, outs)
-        finally:
-            inherited_source.reset(token)
+        if config.enable_checks:
+            check_buffers(step.eqn.primitive, outs)
+        if not carries_program(step.eqn.params):
+            at_source(step.eqn.source, check_finite, step.eqn.primitive, outs)
