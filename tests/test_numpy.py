@@ -757,15 +757,15 @@ def test_rank_promotion_can_be_refused() -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
-        (lambda: jnp.sum([1, 2]), TypeError, "sum requires ndarray or scalar arguments.*list"),
-        (lambda: jnp.sin([1.0]), TypeError, "sin requires ndarray"),
+        (lambda: jnp.sum([1, 2]), TypeError, "sum takes arrays and numbers.*list"),
+        (lambda: jnp.sin([1.0]), TypeError, "sin takes arrays"),
         (lambda: jnp.ones(3) + [1, 2, 3], TypeError, r"unsupported operand.*\+.*'list'"),
         (lambda: [1, 2, 3] - jnp.ones(3), TypeError, r"unsupported operand.*-.*'list'"),
         (lambda: jnp.ones(3) + None, TypeError, "unsupported operand"),
         (lambda: jnp.ones((2, 3)) + jnp.ones(4), ValueError, r"add got shapes \(2, 3\), \(4,\)"),
         (lambda: jnp.ones(2) + jnp.ones(3), TypeError, r"\(2,\), \(3,\)"),
         (lambda: jnp.array([2, 3]) ** jnp.array([1, -1]), TypeError, "negative powers"),
-        (lambda: jnp.arange(3) ** -1, TypeError, "negative powers"),
+        (lambda: jnp.arange(3) ** -1, TypeError, "negative power of an integer"),
         (lambda: -jnp.array(True), TypeError, "bool"),
         (lambda: jnp.array(2**40), OverflowError, "int32"),
         (lambda: jnp.array([1, 2**40]), OverflowError, "int32"),

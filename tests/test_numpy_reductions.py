@@ -375,14 +375,14 @@ def test_agrees_with_jax(expression: str) -> None:
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
-        (lambda: jnp.max(jnp.zeros((0, 3))), ValueError, r"max which has no identity.*\(0, 3\)"),
+        (lambda: jnp.max(jnp.zeros((0, 3))), ValueError, r"max of no element.*\(0, 3\)"),
         (lambda: jnp.max(jnp.ones(3), where=jnp.ones(3) > 0), ValueError, "initial"),
-        (lambda: jnp.sum(jnp.ones(3), where=jnp.ones(3)), ValueError, r"where must be.*float32"),
+        (lambda: jnp.sum(jnp.ones(3), where=jnp.ones(3)), ValueError, r"where is a mask.*float32"),
         (lambda: jnp.sum(jnp.ones(3), axis=1), ValueError, "axis 1 is out of bounds"),
         (lambda: jnp.sum(jnp.ones((2, 3)), axis=(0, 0)), ValueError, "duplicate"),
         (lambda: jnp.sum(jnp.ones(3), initial=jnp.ones(2)), ValueError, r"scalar.*\(2,\)"),
         (lambda: jnp.argmax(jnp.zeros(0)), ValueError, "empty"),
-        (lambda: jnp.var(jnp.ones(3), ddof=1, correction=1), ValueError, "simultaneously"),
+        (lambda: jnp.var(jnp.ones(3), ddof=1, correction=1), ValueError, "ddof and correction"),
         (lambda: jnp.quantile(jnp.ones(3), 0.5, method="cubic"), ValueError, "'linear'"),
         (lambda: jnp.sort(jnp.ones(3), kind="mergesort"), TypeError, "stable"),
         (lambda: jnp.take(jnp.ones(3), jnp.ones(2)), TypeError, "integer"),

@@ -222,9 +222,9 @@ def test_gaussian_kde_is_a_pytree():
     assert draws.shape == (2, 4000)
     np.testing.assert_allclose(draws.mean(1), SAMPLE.mean(1), atol=0.1)
     for call, said in [
-        (lambda: stats.gaussian_kde(np.ones(1)), "multiple elements"),
+        (lambda: stats.gaussian_kde(np.ones(1)), "more than one element"),
         (lambda: stats.gaussian_kde(SAMPLE, "best"), "scott"),
-        (lambda: stats.gaussian_kde(SAMPLE, weights=np.ones(3)), "length n"),
+        (lambda: stats.gaussian_kde(SAMPLE, weights=np.ones(3)), "one for each point"),
         (lambda: kde(np.ones((3, 4))), "dimension"),
         (lambda: kde.integrate_box_1d(0, 1), "1D"),
     ]:

@@ -579,7 +579,7 @@ def test_flatten_axes_errors():
     with pytest.raises(ValueError) as caught:
         tree.flatten_axes("vmap in_axes", structure, ({"a": 0, "c": 0, "b": (0, 1)}, 1))
     for text in (
-        "vmap in_axes must be a tree prefix",
+        "vmap in_axes is not a prefix",
         "at vmap in_axes[0]",
         "only the first has ['c']",
         "PyTreeDef(({'a': *, 'b': (*, *), 'c': *}, *))",

@@ -160,8 +160,9 @@ def _carry_outputs(
     if pair:
         if not isinstance(out, (tuple, list)) or len(out) != 2:
             raise TypeError(
-                f"{name} body output must be a pair (carry, y), got {staged.out_tree} from "
-                f"{function_name(f)}. Return None for y if there is nothing to stack."
+                f"{name}: the body {function_name(f)} has to return two things, (carry, y), and "
+                "returned "
+                f"{staged.out_tree}. Return None for y if there is nothing to stack."
             )
         out = out[0]
     if tree_structure(out) != carry_tree:
@@ -171,8 +172,9 @@ def _carry_outputs(
             for path, one, two, why in equality_errors(filled, out)
         ]
         raise TypeError(
-            f"{name} body function carry input and carry output must have the same pytree "
-            f"structure, but for {function_name(f)} they differ:\n"
+            f"{name}: the body {function_name(f)} returned a carry whose pytree structure is not "
+            "that "
+            "of the carry it was given:\n"
             + "\n".join(lines)
             + f"\n  input: {carry_tree}\n  output: {tree_structure(out)}"
         )
@@ -196,8 +198,9 @@ def _check_carry(
     ]
     if lines:
         raise TypeError(
-            f"{name} body function carry input and carry output must have equal types, but for "
-            f"{function_name(f)} they differ:\n"
+            f"{name}: the body {function_name(f)} returned a carry of another type than the carry "
+            "it "
+            "was given:\n"
             + "\n".join(lines)
             + "\nGive the initial carry the shape and dtype that the body returns, or convert the "
             "body's output with astype."

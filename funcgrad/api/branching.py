@@ -45,12 +45,15 @@ def cond(
         TypeError: if pred is not a scalar, or the outputs differ; says where and how.
     """
     if not (callable(true_fun) and callable(false_fun)):
-        raise TypeError("cond: true_fun and false_fun arguments should be callable.")
+        raise TypeError(
+            "cond: give two functions, true_fun and false_fun; one of them is not callable."
+        )
     if operand is not None:
         operands = (operand,)
     if not is_scalar(pred):
         raise TypeError(
-            f"cond: pred must be a scalar, got {described(pred)}. Reduce it with any() or all(), "
+            f"cond: one truth value decides, so pred is a scalar; got {described(pred)}. Reduce "
+            "it with any() or all(), "
             "or use where for a choice element by element."
         )
     dtype = aval_of(pred).dtype
@@ -59,7 +62,7 @@ def cond(
     pred = as_value(pred)
     if dtype != np.bool_:
         if not dtypes.issubdtype(dtype, np.number):
-            raise TypeError(f"cond: pred type must be either boolean or number, got {dtype}.")
+            raise TypeError(f"cond: pred has dtype {dtype}; a bool or a number was expected.")
         pred = pred != 0
     index = convert(pred, np.int32)
     return _branch("cond", index, [false_fun, true_fun], operands, ("false_fun", "true_fun"))
@@ -74,7 +77,9 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: An
         operands: pytrees of arrays.
     """
     if not all(callable(b) for b in branches):
-        raise TypeError("switch: branches argument should be a sequence of callables.")
+        raise TypeError(
+            "switch: branches holds something that is not callable; give a list of functions."
+        )
     if operand is not None:
         operands = (operand,)
     if not branches:

@@ -81,9 +81,7 @@ def pure_callback(
         RuntimeError: while running, if the callback returns another shape than it promised.
     """
     if vmap_method not in VMAP_METHODS:
-        raise ValueError(
-            f"vmap_method must be on of the allowed methods {VMAP_METHODS}, got {vmap_method!r}"
-        )
+        raise ValueError(f"vmap_method {vmap_method!r} is unknown; choose from {VMAP_METHODS}")
     avals, out_tree = _result_avals(result_shape_dtypes)
     check_arguments("pure_callback", callback, args, kwargs)
     leaves, in_tree = tree_flatten((args, kwargs))

@@ -63,7 +63,8 @@ class custom_jvp(CustomFunction[R]):
     def __call__(self, *args: Any, **kwargs: Any) -> R:
         if self.jvp is None:
             raise AttributeError(
-                f"No JVP defined for custom_jvp function {function_name(self.fun)} using defjvp."
+                f"{function_name(self.fun)} is a custom_jvp function without a rule; give it one "
+                "by defjvp."
             )
         call = self._take_apart(args, kwargs)
         outs = custom_jvp_call_p.bind(
@@ -95,15 +96,17 @@ class custom_jvp(CustomFunction[R]):
         pair = self.jvp(*static, primals, tangents)
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
-                f"the {name} must produce a pair (list or tuple of length two) of the primal and "
-                f"tangent outputs, got {pair!r:.100}"
+                f"the {name} has to return two things, the output and its tangent, as a tuple or "
+                "list; "
+                f"it returned {pair!r:.100}"
             )
         outs, out_tree = tree_flatten(pair[0])
         out_tangents, tangent_tree = tree_flatten(pair[1])
         if out_tree != tangent_tree:
             raise TypeError(
-                f"the {name} must produce primal and tangent outputs with equal container (pytree) "
-                f"structures, got {out_tree} and {tangent_tree}"
+                f"the {name} returned an output and a tangent of different pytree structures: "
+                f"{out_tree} "
+                f"and {tangent_tree}"
             )
         outs = [as_value(o) for o in outs]
         checked = [self._check_tangent(name, o, t) for o, t in zip(outs, out_tangents, strict=True)]
@@ -117,8 +120,9 @@ class custom_jvp(CustomFunction[R]):
         got_shape, got_dtype = tangent.shape, tangent.dtype
         if (got_shape, got_dtype) != (expected.shape, expected.dtype):
             raise TypeError(
-                f"the {name} must produce primal and tangent outputs with corresponding shapes and "
-                f"dtypes: the output is {aval_of(out).str_short()}, so the tangent must be "
+                f"the {name} returned a tangent that does not fit its output in shape or dtype: "
+                "the "
+                f"output is {aval_of(out).str_short()}, so the tangent must be "
                 f"{expected.str_short()}, got {dtype_name(got_dtype)}{list(got_shape)}"
             )
         return zeros_like_aval(expected) if got_dtype == float0 else tangent

@@ -78,7 +78,8 @@ class custom_vjp(CustomFunction[R]):
     def __call__(self, *args: Any, **kwargs: Any) -> R:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
-                f"No VJP defined for custom_vjp function {function_name(self.fun)} using defvjp."
+                f"{function_name(self.fun)} is a custom_vjp function without a rule; give it one "
+                "by defvjp."
             )
         call = self._take_apart(args, kwargs)
         residuals = _Residuals()

@@ -76,8 +76,8 @@ def matching_tangents(name: str, avals: tuple, tangents: Sequence) -> list[Any]:
     given, tangent_tree = tree_flatten(tuple(tangents))
     if in_tree != tangent_tree:
         raise TypeError(
-            f"{name}: primal and tangent arguments must have the same tree structure, got primals "
-            f"{in_tree} and tangents {tangent_tree}"
+            f"{name}: the tangent arguments form another tree than the primals: tangents "
+            f"{tangent_tree}, primals {in_tree}"
         )
     with_paths, _ = tree_flatten_with_path(avals)
     return [
@@ -272,7 +272,8 @@ def check_jacobian_inputs(
             raise TypeError(f"{name} with holomorphic=True requires complex inputs, got {dtype}")
         if not issubdtype(dtype, np.inexact):
             raise TypeError(
-                f"{name} requires real- or complex-valued inputs, got {dtype}; convert them with "
+                f"{name}: there is no Jacobian by an input of dtype {dtype}; convert it to a "
+                "float with "
                 "astype, or use jvp or vjp with float0 tangents"
             )
         if forward and is_complex and not holomorphic:

@@ -214,9 +214,10 @@ def positions_of(argnums: Sequence[int], count: int) -> list[int]:
     for i in argnums:
         if not -count <= i < count:
             raise TypeError(
-                f"differentiating with respect to argnums={i} requires at least "
-                f"{i + 1 if i >= 0 else -i} positional arguments, but the call has {count}. Note "
-                "that keyword arguments cannot be chosen by argnums."
+                f"argnums={i} asks for a derivative by an argument that this call does not have: "
+                "it "
+                f"was given {count} positional arguments. Keyword arguments cannot be chosen by "
+                "argnums."
             )
     return [i % count for i in argnums]
 
@@ -251,11 +252,12 @@ def check_grad_input(
     dtype = aval_of(leaf).dtype
     inexact, is_complex = issubdtype(dtype, np.inexact), issubdtype(dtype, np.complexfloating)
     if holomorphic and not is_complex:
-        problem = "grad with holomorphic=True requires inputs with complex dtype"
+        problem = "holomorphic=True is for complex inputs, which this is not"
     elif not inexact and not allow_int:
         problem = (
-            "grad requires real- or complex-valued inputs (a sub-dtype of inexact); to accept "
-            "integers, whose gradient is float0, set allow_int=True"
+            "grad needs float (or complex) inputs; to accept integers, whose gradient is float0, "
+            "set "
+            "allow_int=True"
         )
     else:
         return
@@ -282,20 +284,20 @@ def check_grad_output(fun: Callable, out: Any, holomorphic: bool, has_aux: bool)
     except TypeError:
         container = type(out).__name__
         raise TypeError(
-            f"gradient only defined for scalar-output functions: {name} returned a {container}, "
+            f"grad is for functions that return one scalar: {name} returned a {container}, "
             f"{tree_structure(out)}. If it returns (output, auxiliary data), use has_aux=True; "
             "otherwise return one number, such as a sum."
         ) from None
     if aval.shape:
         raise TypeError(
-            f"gradient only defined for scalar-output functions: the output of {name} had shape: "
+            f"grad is for functions that return one scalar: {name} returned an array of shape "
             f"{aval.shape}. Return a sum or mean, or use jacrev, or vjp with a cotangent."
         )
     if holomorphic:
         if not issubdtype(aval.dtype, np.complexfloating):
             raise TypeError(
-                f"grad with holomorphic=True requires outputs with complex dtype, but {name} "
-                f"returned {aval.dtype}."
+                f"holomorphic=True is for functions with complex outputs, and {name} returned "
+                f"{aval.dtype}."
             )
     elif issubdtype(aval.dtype, np.complexfloating):
         raise TypeError(

@@ -121,8 +121,9 @@ class JitFunction(Generic[P, R]):
         types = [a.str_short() for a in avals]
         if config.no_tracing:
             raise RuntimeError(
-                f"re-tracing function {function_name(self._fun)} for jit, but no_tracing is set: "
-                f"it was called with new types {types}"
+                f"tracing of function {function_name(self._fun)} was forbidden by no_tracing, and "
+                "jit "
+                f"needs it: the call has new types {types}"
             )
         if config.log_compiles:
             print(f"jit: tracing {function_name(self._fun)} for {types}")

@@ -67,7 +67,7 @@ def scan(
         (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32))
     """
     if not callable(f):
-        raise TypeError("scan: f argument should be a callable.")
+        raise TypeError("scan: f is not callable; give the body as a function f(carry, x).")
     check_arguments("scan", lambda init, xs: None, (init, xs))
     init_leaves, carry_tree = flat_values(init)
     xs_leaves, _ = flat_values(xs)
@@ -101,7 +101,7 @@ def _unroll(unroll: int | bool, length: int) -> int:
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
     if unroll < 1:
-        raise ValueError(f"scan: unroll must be at least 1, got {unroll}")
+        raise ValueError(f"scan: unroll counts turns, so it is 1 or more; got {unroll}")
     return int(unroll)
 
 
@@ -110,8 +110,9 @@ def _scan_length(f: Callable, xs: Any, leaves: Sequence[Any], length: int | None
     for path, x in zip(paths, leaves, strict=True):
         if not x.aval.shape:
             raise ValueError(
-                f"scan of {function_name(f)} got a value with no leading axis to scan over: "
-                f"xs{path} is a scalar, {x.aval.str_short()}"
+                f"scan of {function_name(f)} runs over the first axis of xs, and xs{path} has "
+                "none: it "
+                f"is a scalar, {x.aval.str_short()}"
             )
     lengths = [x.aval.shape[0] for x in leaves]
     if length is not None:
@@ -119,22 +120,24 @@ def _scan_length(f: Callable, xs: Any, leaves: Sequence[Any], length: int | None
             length = int(length)
         except ConcretizationTypeError as error:
             raise ConcretizationTypeError(
-                "The `length` argument to `scan` expects a concrete `int` value: it is the leading "
-                f"axis of the result. {error}"
+                "scan has to know its `length` while tracing, as it becomes an axis of the result. "
+                f"{error}"
             ) from None
     listed = ", ".join(f"xs{p} has {n}" for p, n in zip(paths, lengths, strict=True))
     if length is not None and any(n != length for n in lengths):
         raise ValueError(
-            f"scan of {function_name(f)} got `length` argument of {length} which disagrees with "
-            f"leading axis sizes: {listed}."
+            f"scan of {function_name(f)}: `length` is {length}, and the first axes of xs have "
+            "other "
+            f"sizes: {listed}."
         )
     if length is None and len(set(lengths)) > 1:
         raise ValueError(
-            f"scan of {function_name(f)} got values with different leading axis sizes: {listed}."
+            f"scan of {function_name(f)}: the first axes of xs differ in size: {listed}."
         )
     if length is None and not lengths:
         raise ValueError(
-            f"scan of {function_name(f)} got no values to scan over and no `length`; give one."
+            f"scan of {function_name(f)}: xs holds no array and `length` is not given; give one "
+            "of them."
         )
     return lengths[0] if length is None else length
 
@@ -145,7 +148,9 @@ def _scan_in_python(f: Callable, carry: Any, xs: Any, length: int, reverse: bool
         carry, y = f(carry, tree_map(lambda x: x[i], xs))  # noqa: B023
         ys.append(y)
     if not ys:
-        raise ValueError("scan: zero-length scan is not supported in disable_jit() mode")
+        raise ValueError(
+            "scan: with disable_jit a scan needs at least one turn, to know what ys look like"
+        )
     if reverse:
         ys.reverse()
     stacked = tree_map(lambda *leaves: concatenate([as_value(x)[None] for x in leaves], 0), *ys)
@@ -164,7 +169,9 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     raises, since the number of turns is not known.
     """
     if not (callable(cond_fun) and callable(body_fun)):
-        raise TypeError("while_loop: body_fun and cond_fun arguments should be callable.")
+        raise TypeError(
+            "while_loop: give two functions, cond_fun and body_fun; one of them is not callable."
+        )
     check_arguments("while_loop", body_fun, (init_val,))
     if config.disable_jit:
         while bool(cond_fun(init_val)):
@@ -182,8 +189,9 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     outs = test.program.out_avals
     if test.out_tree.num_nodes != 1 or outs[0].shape or outs[0].dtype != np.bool_:
         raise TypeError(
-            f"while_loop: cond_fun must return a boolean scalar, but {function_name(cond_fun)} "
-            f"returned pytree {test.out_tree} with types {[a.str_short() for a in outs]}."
+            "while_loop: one bool decides whether to go on, and cond_fun "
+            f"{function_name(cond_fun)} "
+            f"returned {test.out_tree} of types {[a.str_short() for a in outs]}."
         )
     result = while_p.bind(
         *test.operands,
@@ -207,7 +215,7 @@ def fori_loop(
     while_loop.
     """
     if not callable(body_fun):
-        raise TypeError("fori_loop: body_fun argument should be callable.")
+        raise TypeError("fori_loop: body_fun is not callable; give a function body_fun(i, val).")
     for label, bound in (("lower", lower), ("upper", upper)):
         if not is_scalar(bound) or not dtypes.issubdtype(aval_of(bound).dtype, np.integer):
             raise TypeError(

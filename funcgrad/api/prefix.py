@@ -25,7 +25,7 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
     Source: Blelloch, Prefix Sums and Their Applications (1990).
     """
     if not callable(fn):
-        raise TypeError("associative_scan: fn argument should be callable.")
+        raise TypeError("associative_scan: fn is not callable; give a function of two elements.")
     leaves, tree = flat_values(elems)
     if not leaves:
         raise ValueError("associative_scan: needs at least one array")

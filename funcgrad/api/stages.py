@@ -154,9 +154,9 @@ class Compiled(_Stage):
             got = aval_of(leaf)
             if (got.shape, got.dtype) != (aval.shape, aval.dtype):
                 raise TypeError(
-                    "Argument types differ from the types for which this computation was "
-                    f"compiled: {self._traced.fun_name} argument {i} must be {aval.str_short()}, "
-                    f"got {got.str_short()}"
+                    f"{self._traced.fun_name} was compiled for other argument types: argument {i} "
+                    "has to "
+                    f"be {aval.str_short()}, got {got.str_short()}"
                 )
         outs = jit_p.bind(*leaves, jaxpr=self._traced.jaxpr, name=self._traced.fun_name)
         return tree_unflatten(self._traced.out_tree, outs)

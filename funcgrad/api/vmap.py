@@ -75,15 +75,15 @@ def check_axes_spec(name: str, fun: Callable, in_axes: Any, out_axes: Any) -> No
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple)) or hasattr(in_axes, "__index__")):
         raise TypeError(
-            f"{name} in_axes must be an int, None, or a tuple of entries corresponding to the "
-            f"positional arguments passed to the function, but got {in_axes!r}."
+            f"{name}: in_axes is {in_axes!r}; give an int or None for all arguments, or a tuple "
+            "with "
+            "an entry for each positional one."
         )
     for what, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
         for leaf in tree_leaves(axes):
             if not hasattr(leaf, "__index__") or isinstance(leaf, bool):
                 raise TypeError(
-                    f"{name} {what} must be an int, None, or (nested) container with those types "
-                    f"as leaves, but got {leaf!r} in {axes!r}."
+                    f"{name}: {what} is built from ints and None, and {axes!r} holds {leaf!r}."
                 )
 
 
@@ -132,9 +132,9 @@ def argument_axes(
             else ""
         )
         raise ValueError(
-            f"{name} in_axes must be an int, None, or a tuple of entries corresponding to the "
-            f"positional arguments passed to {function_name(fun)}: in_axes has length "
-            f"{len(in_axes)} but {len(args)} positional arguments were given.{hint}"
+            f"{name} of {function_name(fun)}: in_axes has length {len(in_axes)}, one entry for "
+            "each "
+            f"positional argument, and {len(args)} positional arguments were given.{hint}"
         )
     per_argument = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
     return flatten_axes(f"{name} in_axes", in_tree, (tuple(per_argument), 0))
@@ -149,9 +149,8 @@ def canonical_in_axis(
     ndim = len(aval_of(value).shape)
     if not -ndim <= axis < ndim:
         raise ValueError(
-            f"{name} was requested to map its argument '{names()[index]}' along axis {axis}, which "
-            f"implies that its rank should be at least {axis + 1 if axis >= 0 else -axis}, but is "
-            f"only {ndim} (its shape is {aval_of(value).shape})."
+            f"{name}: in_axes asks for axis {axis} of argument '{names()[index]}', which has "
+            f"{ndim} axes (its shape is {aval_of(value).shape})."
         )
     return axis % ndim
 
@@ -178,8 +177,8 @@ def mapped_size(
     where = function_name(fun)
     if not distinct:
         raise ValueError(
-            f"{name} of {where} must have at least one non-None value in in_axes (an argument to "
-            "map over), or axis_size."
+            f"{name} of {where}: in_axes maps no argument, so nothing says how many members there "
+            "are; map one, or give axis_size."
         )
     listed = [
         f"  * argument '{names()[i]}' of shape {aval_of(values[i]).shape} has size {size} along "
@@ -189,8 +188,7 @@ def mapped_size(
     if axis_size is not None:
         listed.insert(0, f"  * axis_size was given as size {axis_size}")
     raise ValueError(
-        f"{name} of {where} got inconsistent sizes for array axes to be mapped:\n"
-        + "\n".join(listed)
+        f"{name} of {where}: the mapped axes have inconsistent sizes:\n" + "\n".join(listed)
     )
 
 

@@ -55,16 +55,16 @@ class ConcreteArray(Array):
         if self.aval.shape:
             way_out = "Index it, as in x[0], or use x.item()." if self.aval.size == 1 else ""
             raise TypeError(
-                f"Only scalar arrays can be converted to Python scalars; {kind.__name__}() got an "
-                f"array with shape {self.aval.shape}. {way_out}".rstrip()
+                f"{kind.__name__}(x) needs a scalar array (0-d), and this one has shape "
+                f"{self.aval.shape}. {way_out}".rstrip()
             )
         return self.__array__()[()]
 
     def __bool__(self) -> bool:
         if self.aval.size != 1:
             raise ValueError(
-                f"The truth value of an array of shape {self.aval.shape} is ambiguous. "
-                "Use x.any() or x.all()."
+                f"an array of shape {self.aval.shape} has no single truth value: say x.any() or "
+                "x.all()."
             )
         return bool(self.__array__())
 
@@ -80,7 +80,7 @@ class ConcreteArray(Array):
     def __index__(self) -> int:
         if self.aval.shape or not dtypes.issubdtype(self.aval.dtype, np.integer):
             raise TypeError(
-                f"only integer scalar arrays can be used as an index, got {self.aval.str_short()}"
+                f"an index is an integer scalar, and this array is {self.aval.str_short()}"
             )
         return int(self.__array__())
 

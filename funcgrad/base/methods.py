@@ -195,9 +195,9 @@ class Array:
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise TypeError(
-            f"{type(self).__name__} is immutable and does not support item assignment. Instead of "
-            "x[idx] = y write x = x.at[idx].set(y); likewise .add, .multiply, .min, .max and "
-            "others for +=, *= and so on."
+            f"arrays are immutable, so x[idx] = y cannot change this {type(self).__name__}: make "
+            "a new "
+            "one with x = x.at[idx].set(y), or .add, .multiply, .min, .max for += and the like."
         )
 
     @property

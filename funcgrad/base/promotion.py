@@ -40,7 +40,7 @@ def scalar_dtype(x: bool | int | float | complex) -> np.dtype:
         if not -bound <= x < bound:
             way = "" if config.enable_x64 else ", or turn on enable_x64"
             raise OverflowError(
-                f"Python int {x} too large to convert to {dtype}; give a dtype that holds it{way}."
+                f"the Python int {x} does not fit in {dtype}; give a dtype that holds it{way}."
             )
         return dtype
     if isinstance(x, float):

@@ -13,7 +13,7 @@ def canonical_axis(axis: Any, ndim: int, name: str = "axis") -> int:
     """`axis` counted from the front; raises ValueError when it is out of bounds."""
     axis = concrete_int(axis, name)
     if not -ndim <= axis < ndim:
-        raise ValueError(f"{name} {axis} is out of bounds for array of dimension {ndim}")
+        raise ValueError(f"{name} {axis} is out of bounds: the array has dimension {ndim}")
     return axis % ndim if ndim else axis
 
 
@@ -69,7 +69,7 @@ def canonical_shape(shape: Any, name: str = "shape") -> Shape:
         raise
     except TypeError:
         raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}."
+            f"{name} {shape} holds something that is not an integer known while tracing."
         ) from None
     if any(d < 0 for d in dims):
         raise ValueError(f"{name} may not have negative dimensions, got {dims}")

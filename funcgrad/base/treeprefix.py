@@ -101,7 +101,7 @@ def _axes_error(name: str, treedef: PyTreeDef, prefix: PyTreeDef, tupled_args: b
         if len(children) == 1 and _leaf_counts(prefix, children[0]) is not None:
             hint += f" There is one argument here, and {name} fits it: put it in a tuple, (x,)."
     return ValueError(
-        f"{name} must be a tree prefix of the corresponding value, but is not:{''.join(lines)}\n"
+        f"{name} is not a prefix of the tree it belongs to:{''.join(lines)}\n"
         f"  {name}: {shorten(repr(prefix))}\n  the value: {shorten(repr(treedef))}{hint}"
     )
 

@@ -72,8 +72,8 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
     """Make an optimizer of pytrees out of one of single arrays.
 
     Args:
-        opt_maker: a function that returns `(init, update, get_params)`, where `init(x0)` gives a
-            state, any pytree, `update(step, g, state)` the next, and `get_params(state)` the array.
+        opt_maker: makes the triple `(init, update, get_params)`, where `init(x0)` gives a state,
+            any pytree, `update(step, g, state)` the next, and `get_params(state)` the array.
 
     Returns:
         A function of the same arguments, returning an Optimizer.
@@ -93,17 +93,16 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
             leaves, structure = tree_flatten(grads)
             if structure != state.tree_def:
                 raise TypeError(
-                    "optimizer update function was passed a gradient tree that did not match the "
-                    "parameter tree structure with which it was initialized: parameter tree "
-                    f"{state.tree_def} and grad tree {structure}."
+                    f"an optimizer made for parameters of tree structure {state.tree_def} got "
+                    f"gradients of tree structure {structure}; give one gradient per parameter."
                 )
             moved = [update(step, g, s) for g, s in zip(leaves, _states(state), strict=True)]
             new = _packed(moved, structure)
             for before, after in zip(state.subtree_defs, new.subtree_defs, strict=True):
                 if before != after:
                     raise TypeError(
-                        "optimizer update function produced an output structure that did not match "
-                        f"its input structure: input {before} and output {after}."
+                        f"update must keep the tree structure of a state, but from {before} it "
+                        f"made {after}."
                     )
             return new
 
@@ -366,13 +365,13 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if not boundaries.ndim == values.ndim == 1:
         raise ValueError(
-            "boundaries and values must be sequences, got shapes "
+            "piecewise_constant takes boundaries and values of one axis each, got shapes "
             f"{boundaries.shape} and {values.shape}"
         )
     if boundaries.shape[0] != values.shape[0] - 1:
         raise ValueError(
-            "boundaries length must be one shorter than values length, got "
-            f"{boundaries.shape[0]} and {values.shape[0]}"
+            f"n boundaries separate n + 1 values, but there are {boundaries.shape[0]} boundaries "
+            f"and {values.shape[0]} values"
         )
     return lambda i: values[jnp.sum(i > boundaries)]
 
@@ -420,7 +419,7 @@ class JoinPoint:
 
 
 def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """A state as a pytree with the structure of the parameters, a JoinPoint at each leaf."""
+    """A state as a pytree shaped like the parameters, with a JoinPoint for each leaf."""
     return tree_unflatten(opt_state.tree_def, [JoinPoint(s) for s in _states(opt_state)])
 
 

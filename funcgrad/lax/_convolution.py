@@ -277,7 +277,7 @@ def conv_general_dilated_local(
         dimension_numbers,
     )
     _, rhs_spec, out_spec = _patch_numbers(aval_of(lhs).shape, filter_shape, dimension_numbers)
-    # Spatial axes go together in the order in which the result has them.
+    # Spatial axes are paired as the result orders them.
     order = sorted(range(len(out_spec) - 2), key=lambda i: out_spec[2 + i])
     places = [out_spec[2 + i] for i in order]
     kernels = [rhs_spec[2 + i] for i in order]

@@ -111,7 +111,7 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
     aval = aval_of(fill_value)
     if aval.shape:
         raise TypeError(
-            f"full must be called with scalar fill_value, got fill_value.shape {aval.shape}."
+            f"full repeats one value: fill_value is a scalar, but got shape {aval.shape}."
         )
     if dtype is None:
         dtype, weak = aval.dtype, aval.weak_type

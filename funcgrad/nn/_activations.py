@@ -144,11 +144,11 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     """
     x = as_array("glu", x)
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"glu: axis {axis} is out of bounds for an array of shape {x.shape}")
+        raise ValueError(f"glu: there is no axis {axis} in an array of shape {x.shape}")
     if x.shape[axis] % 2:
         raise ValueError(
-            f"glu halves axis {axis} of an array of shape {x.shape}, so the axis size must be "
-            f"divisible by 2; it is {x.shape[axis]}"
+            f"glu halves axis {axis} of an array of shape {x.shape}, which takes an even size, not "
+            f"{x.shape[axis]}"
         )
     value, gate = jnp.split(x, 2, axis)
     return value * sigmoid(gate)

@@ -18,8 +18,8 @@ def as_array(name: str, x: Any) -> Array:
     if isinstance(x, ArrayLike) or hasattr(x, "__jax_array__"):
         return jnp.asarray(x)
     raise TypeError(
-        f"{name} requires ndarray or scalar arguments, got {type(x)}: {x!r:.60}. Make an array of "
-        "it with funcgrad.numpy.array first."
+        f"{name} takes arrays and numbers, not {x!r:.60} of {type(x)}. Make an array of it with "
+        "funcgrad.numpy.array first."
     )
 
 

@@ -69,8 +69,9 @@ def dot_product_attention(
     target, heads = q.shape[1:3]
     if groups == 0 or heads % groups:
         raise ValueError(
-            "dot_product_attention: the query's heads must be a multiple of key's and value's, "
-            f"got {heads} and {groups} from shapes {jnp.shape(query)} and {jnp.shape(key)}"
+            "dot_product_attention: each head of key and value serves the same number of query "
+            f"heads, but {groups} do not divide {heads}; got query of shape {jnp.shape(query)} and "
+            f"key of shape {jnp.shape(key)}"
         )
 
     shape = (batch, heads, target, source)

@@ -61,8 +61,8 @@ def conv(
         raise ValueError(f"conv takes a kernel_shape of one to three axes, got {kernel_shape}")
     if features % feature_group_count:
         raise ValueError(
-            f"conv: features must be a multiple of feature_group_count, got {features} and "
-            f"{feature_group_count}"
+            f"conv: {features} features do not split into feature_group_count = "
+            f"{feature_group_count} groups of equal size"
         )
     places = "DHW"[-rank:]
     layout = (f"N{places}C", f"{places}IO", f"N{places}C")

@@ -23,7 +23,7 @@ def dense(
     """A layer y = x @ kernel + bias.
 
     Args:
-        out_features: the size of the last axis of y.
+        out_features: how many features y has, on its last axis.
         use_bias: whether there is a bias.
         kernel_init, bias_init: what the parameters are at first.
         dtype: of the parameters; by default float32 (float64 under `enable_x64`).

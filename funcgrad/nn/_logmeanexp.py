@@ -15,7 +15,7 @@ def logmeanexp(
 
     Args:
         x: real or complex; integers become floats.
-        axis: the axis or axes of the mean; None for all.
+        axis: one axis, or several, of the mean; None for all.
         where: booleans that broadcast with x: which elements take part, and are counted.
         keepdims: whether the axes of the mean stay, with size 1.
     """

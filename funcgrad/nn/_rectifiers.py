@@ -13,7 +13,7 @@ def relu(x: ArrayLike) -> Array:
         x: any shape and dtype.
 
     Returns:
-        The shape and dtype of x.
+        An array like x in shape and dtype.
 
     Example:
         >>> relu(jnp.array([-2.0, 0.0, 3.0]))

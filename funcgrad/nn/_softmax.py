@@ -14,7 +14,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
 
     Args:
         x: scores, real or complex; integers become floats.
-        axis: the axis or axes along which the result sums to 1; None for all.
+        axis: where the result sums to 1: an axis, a tuple of axes, or None for all.
         where: booleans that broadcast with x: which elements take part. The others get 0, whatever
             they hold, and so do all where none takes part.
 
@@ -62,7 +62,8 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
 
     Args:
         x: scores, real or complex; integers become floats.
-        axis: the axis or axes along which the exponentials of the result sum to 1; None for all.
+        axis: where the exponentials of the result sum to 1: an axis, a tuple of axes, or None for
+            all.
         where: booleans that broadcast with x: which elements take part. The others get -inf.
 
     Returns:

@@ -155,12 +155,10 @@ def variance_scaling(
             that lacks the axes.
     """
     if mode not in FANS:
-        raise ValueError(
-            f"invalid mode for variance scaling initializer: {mode!r}; use one of {list(FANS)}"
-        )
+        raise ValueError(f"variance_scaling knows no mode {mode!r}; the modes are {list(FANS)}")
     if distribution not in DRAWS:
         raise ValueError(
-            f"invalid distribution for variance scaling initializer: {distribution!r}; use one of "
+            f"variance_scaling knows no distribution {distribution!r}; the distributions are "
             f"{list(DRAWS)}"
         )
 
@@ -193,8 +191,8 @@ def fans(
         listed = (axes,) if isinstance(axes, int) else tuple(axes)
         if any(not -len(shape) <= a < len(shape) for a in listed):
             raise ValueError(
-                f"Can't compute input and output sizes of a weight of shape {tuple(shape)}: it has "
-                f"no {name} {axes}. Give the axis by name, or a shape of at least two axes."
+                f"a weight of shape {tuple(shape)} has no {name} {axes}, so its numbers of inputs "
+                "and outputs are unknown. Give the axis by name, or a shape of at least two axes."
             )
         sizes.append(math.prod(shape[a] for a in listed))
     inputs, outputs, stacked = sizes
@@ -336,7 +334,7 @@ def orthogonal(scale: Number = 1.0, column_axis: int = -1, dtype: Any = None) ->
         dtype = settled(dtype, out_sharding)
         if len(shape) < 2:
             raise ValueError(
-                f"orthogonal initializer requires at least a 2D shape, got {tuple(shape)}"
+                f"orthogonal makes arrays of two or more axes, not of shape {tuple(shape)}"
             )
         if 0 in shape:
             return jnp.zeros(shape, dtype)
@@ -369,12 +367,12 @@ def delta_orthogonal(scale: Number = 1.0, column_axis: int = -1, dtype: Any = No
         dtype = settled(dtype, out_sharding)
         if len(shape) not in (3, 4, 5):
             raise ValueError(
-                f"Delta orthogonal initializer requires a 3D, 4D or 5D shape, got {tuple(shape)}"
+                f"delta_orthogonal makes kernels of 3, 4 or 5 axes, not of shape {tuple(shape)}"
             )
         *window, inputs, outputs = shape
         if outputs < inputs:
             raise ValueError(
-                "Delta orthogonal initializer: `fan_in` must be less or equal than `fan_out`; the "
+                "delta_orthogonal cannot have more inputs than outputs (fan_in > fan_out); the "
                 f"shape {tuple(shape)} has {inputs} inputs and {outputs} outputs"
             )
         matrix = orthogonal(scale, column_axis, dtype)(key, (inputs, outputs))

@@ -68,7 +68,7 @@ def fabs(x: Any, /) -> Any:
     """|x| as a float; not for complex x."""
     x = inexact1("fabs", x)
     if is_complex(x):
-        raise TypeError(f"fabs does not support complex-valued inputs, got {x.aval.str_short()}")
+        raise TypeError(f"fabs is for real numbers only; {x.aval.str_short()} is complex")
     return arithmetic.abs(x)
 
 
@@ -95,8 +95,8 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     x, y = numeric("floor_divide", x1, x2)
     if is_complex(x):
         raise TypeError(
-            f"floor_divide does not support complex-valued inputs, got {x.aval.str_short()} and "
-            f"{y.aval.str_short()}"
+            "floor_divide is for real numbers only; complex here: "
+            f"{x.aval.str_short()} by {y.aval.str_short()}"
         )
     if not is_integer(x):
         return _float_divmod(x, y)[0]
@@ -115,8 +115,8 @@ def remainder(x1: Any, x2: Any, /) -> Any:
     x, y = numeric("remainder", x1, x2)
     if is_complex(x):
         raise TypeError(
-            f"remainder does not support complex-valued inputs, got {x.aval.str_short()} and "
-            f"{y.aval.str_short()}"
+            "remainder is for real numbers only; complex here: "
+            f"{x.aval.str_short()} by {y.aval.str_short()}"
         )
     if is_integer(y):
         y = nonzero_divisor(y)
@@ -200,8 +200,8 @@ def _check_not_negative(exponent: Any) -> None:
     """Raise where integers are raised to powers of which one is known to be negative."""
     if isinstance(exponent, ConcreteArray) and (np.asarray(exponent) < 0).any():
         raise TypeError(
-            "Integers cannot be raised to negative powers: the integer exponents of power, "
-            f"{exponent.aval.str_short()}, hold a negative number. Make the base a float first."
+            "power: an integer base has no integer result for negative powers, and the exponents "
+            f"{exponent.aval.str_short()} hold a negative number. Make the base a float first."
         )
 
 
@@ -245,8 +245,8 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     x, y = inexact("hypot", x1, x2)
     if is_complex(x):
         raise ValueError(
-            "hypot is not well defined for complex-valued inputs; use abs(x) of them first. Got "
-            f"{x.aval.str_short()} and {y.aval.str_short()}"
+            f"hypot is for real sides only; {x.aval.str_short()} and {y.aval.str_short()} are "
+            "complex. Take abs(x) of them first."
         )
     x, y = arithmetic.abs(x), arithmetic.abs(y)
     infinite = bitwise_or(eq(x, like(np.inf, x)), eq(y, like(np.inf, y)))

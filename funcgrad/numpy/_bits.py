@@ -76,7 +76,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     a = to_array("packbits", a)
     if not is_bool(a) and not is_integer(a):
         raise TypeError(
-            f"packbits expects an input array of integer or boolean data type, got "
+            "packbits packs integers or booleans (any dtype of these two kinds), not "
             f"{a.aval.str_short()}"
         )
     rows = _last_axis(convert(truth(a), _UINT8), axis)
@@ -98,8 +98,7 @@ def unpackbits(
     a = to_array("unpackbits", a)
     if a.aval.dtype != np.uint8:
         raise TypeError(
-            f"unpackbits expects an input array of unsigned byte data type, got "
-            f"{a.aval.str_short()}"
+            f"unpackbits takes bytes apart: the dtype has to be uint8, not {a.aval.str_short()}"
         )
     rows = _last_axis(a, axis)
     shape = (*rows.shape, 8)
@@ -122,6 +121,6 @@ def _last_axis(x: Any, axis: int | None) -> Any:
 def _places(groups: Any, bitorder: str) -> Any:
     """By how much each of eight booleans is shifted in its byte."""
     if bitorder not in ("big", "little"):
-        raise ValueError(f"bitorder must be either 'little' or 'big', got {bitorder!r}")
+        raise ValueError(f"bitorder is 'big' or 'little', not {bitorder!r}")
     place = iota(_UINT8, groups.shape, groups.ndim - 1)
     return place if bitorder == "little" else np.uint8(7) - place

@@ -48,11 +48,10 @@ def where(
     if x is None and y is None:
         return nonzero(condition, size=size, fill_value=fill_value)
     if size is not None or fill_value is not None:
-        raise ValueError("size and fill_value cannot be used in three-term where.")
+        raise ValueError("where: size and fill_value belong to the call without x and y.")
     if x is None or y is None:
         raise ValueError(
-            "Either both or neither of the x and y arguments should be provided to where, got "
-            f"{x} and {y}."
+            f"where takes x and y together, or the condition alone; here x is {x} and y is {y}."
         )
     condition = truth(to_array("where", condition))
     x, y = promote_dtypes("where", x, y)
@@ -72,7 +71,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     """The choice that belongs to the first condition that holds, else the default."""
     if len(condlist) != len(choicelist):
         raise ValueError(
-            f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})"
+            f"select: {len(condlist)} conditions in condlist for {len(choicelist)} in choicelist"
         )
     if not condlist:
         raise ValueError("condlist must be non-empty")
@@ -100,8 +99,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         functions.append(0)
     if len(functions) != len(conditions) + 1:
         raise ValueError(
-            f"with {len(conditions)} condition(s), either {len(conditions)} or "
-            f"{len(conditions) + 1} functions are expected; got {len(funclist)}"
+            f"piecewise: funclist needs one function per condition ({len(conditions)}), and at "
+            f"most one more for the rest; it has {len(funclist)}"
         )
     *branches, otherwise = [_on(f, x, args, kw) for f in functions]
     result = otherwise

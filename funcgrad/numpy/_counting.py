@@ -49,13 +49,11 @@ def bincount(
     if is_bool(x):
         x = convert(x, dtypes.default_int())
     if not is_integer(x):
-        raise TypeError(f"x argument to bincount must have an integer type; got {x.aval.dtype}")
+        raise TypeError(f"bincount counts integers; the dtype of x is {x.aval.dtype}")
     if x.ndim != 1:
         raise ValueError(f"bincount: only 1-dimensional input supported, got {x.aval.shape}")
     if length is None:
-        known = known_numbers(
-            "bincount", x, "To avoid this error, pass a static `length` argument."
-        )
+        known = known_numbers("bincount", x, "A static `length` makes that unnecessary.")
         largest = int(known.max()) + 1 if known.size else 0
         length = sorted((concrete_int(minlength, "minlength"), largest))[1]
     length = concrete_int(length, "length")
@@ -121,8 +119,8 @@ def histogram(
         a, weight = promote_dtypes("histogram", a, weights, kind=dtypes.to_inexact)
         if a.aval.shape != weight.aval.shape:
             raise ValueError(
-                f"histogram: weights should have the same shape as a, got {weight.aval.shape} and "
-                f"{a.aval.shape}"
+                f"histogram: one weight belongs to each element, but weights has shape "
+                f"{weight.aval.shape} and a has {a.aval.shape}"
             )
     edges = histogram_bin_edges(a, bins, range)
     number = edges.aval.size
@@ -180,7 +178,7 @@ def histogramdd(
             )
     if range is not None and len(range) != dimensions:
         raise ValueError(
-            f"histogramdd: range must be a sequence of {dimensions} pairs or Nones, got {range}"
+            f"histogramdd: range needs a pair or None per dimension ({dimensions}), got {range}"
         )
     per_axis = [bins] * dimensions if isinstance(bins, int) else list(bins)
     if len(per_axis) != dimensions:

@@ -134,8 +134,8 @@ def _from_numpy(data: Any, dtype: Any) -> ConcreteArray:
 def _check_kind(data: np.ndarray) -> None:
     if data.dtype.kind in "OSUMm":
         raise TypeError(
-            f"Value {data!r:.80} with dtype {data.dtype} is not a valid array type. Only arrays of "
-            "numbers and booleans are supported; wrap other data in a pytree of those."
+            f"{data.dtype} is not a valid array type, so {data!r:.80} makes no array. Only "
+            "numbers and booleans do; keep other data in a pytree."
         )
 
 
@@ -154,7 +154,7 @@ def _from_list(data: Any, dtype: Any) -> Any:
     if kinds <= set(_NUMBERS):
         return _from_numbers(data, kinds, dtype)
     if type(None) in kinds:
-        raise ValueError("None is not a valid value for array: it holds numbers and arrays.")
+        raise ValueError("array: there is no number for None; give numbers and arrays only.")
     if any(hasattr(leaf, "__jax_array__") for leaf in leaves):
         data = _unwrapped(data)
         leaves = list(_leaves(data))
@@ -204,7 +204,7 @@ def _stacked(arrays: list[Any]) -> Any:
 def _from_foreign(data: Any, dtype: Any) -> Any:
     """Ranges, buffers, and objects of other libraries that NumPy can read."""
     if data is None:
-        raise ValueError("None is not a valid value for array: it holds numbers and arrays.")
+        raise ValueError("array: there is no number for None; give numbers and arrays only.")
     if hasattr(data, "__array__") or isinstance(data, range):
         return _from_numpy(np.asarray(data), dtype)
     if not isinstance(data, str | bytes):
@@ -264,7 +264,7 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether the element is a number or an array of rank 0."""
+    """Whether the element has rank 0: numbers do, and some arrays."""
     if hasattr(element, "__jax_array__"):
         element = element.__jax_array__()
     if isinstance(element, (np.ndarray, Array)):

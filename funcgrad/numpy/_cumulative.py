@@ -102,12 +102,11 @@ def _array_api(
 ) -> Any:
     x = to_array(name, x)
     if x.ndim == 0:
-        raise ValueError(f"{name}: the input must be non-scalar to take a cumulative result of it")
+        raise ValueError(f"{name}: a scalar has no axis along which to accumulate")
     if axis is None:
         if x.ndim > 1:
             raise ValueError(
-                f"{name}: the axis is only optional for one-dimensional arrays, got shape "
-                f"{x.aval.shape}"
+                f"{name}: shape {x.aval.shape} has several axes, so say which with axis="
             )
         axis = 0
     axis = canonical_axis(axis, x.ndim)

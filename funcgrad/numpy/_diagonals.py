@@ -23,9 +23,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The elements a[i, i + offset] over two axes, as a new last axis."""
     a = to_array("diagonal", a)
     if a.ndim < 2:
-        raise ValueError(
-            f"diagonal requires an array of at least two dimensions, got shape {a.aval.shape}"
-        )
+        raise ValueError(f"diagonal: shape {a.aval.shape} has fewer than the two axes of a matrix")
     offset = concrete_int(offset, "offset")
     axes = canonical_axes((axis1, axis2), a.ndim)
     a = moveaxis(a, axes, (-2, -1))
@@ -62,7 +60,7 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.ndim == 2:
         return diagonal(v, k)
     if v.ndim != 1:
-        raise ValueError(f"diag: the input must be 1d or 2d, got shape {v.aval.shape}")
+        raise ValueError(f"diag takes a vector or a matrix, not shape {v.aval.shape}")
     n = v.aval.size + abs(k)
     column = pad(v, like(0, v), [(max(0, -k), max(0, k), 0)])
     spread = broadcast_in_dim(column, (n, n), (0,))
@@ -77,12 +75,14 @@ def diagflat(v: Any, k: int = 0) -> Any:
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
     """A copy of a with val (repeated as needed) on its main diagonal. Pass inplace=False."""
     if inplace:
-        raise NotImplementedError("fill_diagonal: arrays are immutable; pass inplace=False.")
+        raise NotImplementedError("fill_diagonal returns a new array: say so with inplace=False.")
     if wrap:
         raise NotImplementedError("fill_diagonal does not offer wrap=True.")
     a, val = to_arrays("fill_diagonal", a, val)
     if a.ndim < 2:
-        raise ValueError(f"fill_diagonal: the array must be at least 2-d, got {a.aval.shape}")
+        raise ValueError(
+            f"fill_diagonal: shape {a.aval.shape} has no diagonal, for want of two axes"
+        )
     if a.ndim > 2 and len(set(a.aval.shape)) > 1:
         raise ValueError(
             f"fill_diagonal: all dimensions must be of equal length, got {a.aval.shape}"
@@ -110,7 +110,7 @@ def triu(m: Any, k: int = 0) -> Any:
 def _matrix(name: str, m: Any) -> Any:
     m = to_array(name, m)
     if m.ndim < 2:
-        raise ValueError(f"{name}: the argument must be at least 2D, got shape {m.aval.shape}")
+        raise ValueError(f"{name} works on matrices; shape {m.aval.shape} has fewer than 2 axes")
     return m
 
 
@@ -140,8 +140,8 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     arr = to_array("diag_indices_from", arr)
     if arr.ndim < 2 or len(set(arr.aval.shape)) != 1:
         raise ValueError(
-            "diag_indices_from: the array must be at least 2-d with all dimensions of equal "
-            f"length, got shape {arr.aval.shape}"
+            "diag_indices_from needs two or more axes, all equally long, not shape "
+            f"{arr.aval.shape}"
         )
     return diag_indices(arr.aval.shape[0], arr.ndim)
 
@@ -177,7 +177,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
 def _rows_and_columns(name: str, arr: Any, k: int) -> tuple[int, int, int]:
     lengths = shape(arr)
     if len(lengths) != 2:
-        raise ValueError(f"{name}: only 2-D inputs are accepted, got shape {lengths}")
+        raise ValueError(f"{name} needs a matrix (2 axes), not shape {lengths}")
     return lengths[0], k, lengths[1]
 
 

@@ -34,9 +34,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     a = to_array("diff", a)
     order = concrete_int(n, "n")
     if order < 0:
-        raise ValueError(f"diff: order must be non-negative but got {order}")
+        raise ValueError(f"diff: n={order} is negative; it counts how often to take differences")
     if a.ndim == 0:
-        raise ValueError("diff requires input that is at least one dimensional; got a scalar")
+        raise ValueError("diff: a scalar has no axis to take differences along")
     axis = canonical_axis(axis, a.ndim)
     if order == 0:
         return a
@@ -90,8 +90,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     axes = canonical_axes(axis, f.ndim)
     if any(f.aval.shape[i] < 2 for i in axes):
         raise ValueError(
-            f"Shape of array too small to calculate a numerical gradient: at least 2 elements are "
-            f"required along each axis, got shape {f.aval.shape}"
+            f"gradient compares neighbours, so each axis needs at least 2 elements; the shape is "
+            f"{f.aval.shape}"
         )
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(
@@ -151,7 +151,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     """
     p, period = promote_dtypes("unwrap", p, period)
     if is_complex(p):
-        raise ValueError(f"unwrap does not support complex inputs, got {p.aval.str_short()}")
+        raise ValueError(f"unwrap is for real angles; {p.aval.str_short()} is complex")
     axis = canonical_axis(axis, p.ndim)
     step = diff(p, axis=axis)
     half = period // 2 if is_integer(p) else period / 2

@@ -83,8 +83,8 @@ def repeat(
         known = known_numbers(
             "repeat",
             counts,
-            "The total number of repeats must be static: give a static value for `repeats`, or for "
-            "`total_repeat_length`.",
+            "The shape of the result depends on them: make `repeats` static, or say how long the "
+            "result is with a static `total_repeat_length`.",
         )
         if known.ndim == 0:
             return _repeated(a, int(known), axis)
@@ -172,8 +172,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     index = to_array("insert", np.asarray(obj) if isinstance(obj, list) else obj)
     if index.ndim > 1 or not is_integer(index):
         raise ValueError(
-            "insert: obj must be a slice, a one-dimensional integer array, or an integer; got "
-            f"{index.aval.str_short()}"
+            "insert: obj says where by an integer, by integers in an array of rank 1, or by a "
+            f"slice, not by {index.aval.str_short()}"
         )
     n = arr.aval.shape[axis]
     values = prepend_axes(convert(values, arr.aval.dtype), arr.ndim)

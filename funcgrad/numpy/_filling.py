@@ -50,14 +50,14 @@ def full(
 def zeros_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
-    """Zeros of the shape and dtype of `a`, unless others are given."""
+    """Zeros, with shape and dtype as `a` has them unless others are given."""
     return placed(_like("zeros_like", a, 0, dtype, shape), device, out_sharding)
 
 
 def ones_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
-    """Ones of the shape and dtype of `a`, unless others are given."""
+    """Ones, with shape and dtype as `a` has them unless others are given."""
     return placed(_like("ones_like", a, 1, dtype, shape), device, out_sharding)
 
 
@@ -75,7 +75,7 @@ def full_like(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """`fill_value` in an array of the shape and dtype of `a`, unless others are given."""
+    """`fill_value` all over, with shape and dtype as `a` has them unless others are given."""
     check_arraylike("full_like", fill_value)
     return placed(_like("full_like", a, fill_value, dtype, shape), device, out_sharding)
 
@@ -83,8 +83,8 @@ def full_like(
 def _filled(name: str, shape: Any, value: int, dtype: Any) -> Any:
     if type(dtype) is int and type(shape) is int:
         raise TypeError(
-            f"Cannot interpret {dtype!r} as a data type. Did you write {name}({shape}, {dtype}) "
-            f"for {name}(({shape}, {dtype}))? The shape is one argument."
+            f"{name}({shape}, {dtype}) asks for the dtype {dtype!r}, which there is not. The shape "
+            f"is one argument: {name}(({shape}, {dtype}))."
         )
     dtype = dtypes.default_float() if dtype is None else dtypes.check_user_dtype(dtype, name)
     return broadcast_in_dim(constant(value, dtype), canonical_shape(shape), ())

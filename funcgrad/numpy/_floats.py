@@ -42,7 +42,7 @@ def signbit(x: Any, /) -> Any:
     if is_integer(x):
         return lt(x, like(0, x))
     if not is_floating(x) or dtypes.finfo(x.aval.dtype).bits not in _INTEGERS:
-        raise ValueError(f"signbit is not well defined for {x.aval.dtype}")
+        raise ValueError(f"signbit knows no place of a sign in the bits of {x.aval.dtype}")
     integer = _as_bits(x)
     return lt(integer, like(0, integer))
 
@@ -52,15 +52,15 @@ def copysign(x1: Any, x2: Any, /) -> Any:
     x, y = inexact("copysign", x1, x2)
     if is_complex(x):
         raise TypeError(
-            f"copysign does not support complex-valued inputs, got {x.aval.str_short()} and "
-            f"{y.aval.str_short()}"
+            "copysign is for real numbers only; complex here: "
+            f"{x.aval.str_short()} with the sign of {y.aval.str_short()}"
         )
     size = arithmetic.abs(x)
     return choose(signbit(y), neg(size), size)
 
 
 def nextafter(x: Any, y: Any, /) -> Any:
-    """The next float after x in the direction of y."""
+    """The float next to x on the way to y."""
     return arithmetic.nextafter(*inexact("nextafter", x, y))
 
 
@@ -68,7 +68,7 @@ def spacing(x: Any, /) -> Any:
     """The distance from x to the next float away from 0, with the sign of x."""
     x = inexact1("spacing", x)
     if is_complex(x):
-        raise ValueError(f"spacing is not defined for complex inputs, got {x.aval.str_short()}")
+        raise ValueError(f"spacing is for real numbers only; {x.aval.str_short()} is complex")
     outward = copysign(like(np.inf, x), x)
     gap = arithmetic.sub(arithmetic.nextafter(x, outward), x)
     smallest = like(float(dtypes.finfo(x.aval.dtype).smallest_subnormal), x)
@@ -82,7 +82,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     """m and an int32 e with x = m 2^e and 0.5 <= |m| < 1; 0, inf and nan are their own m."""
     x = inexact1("frexp", x)
     if is_complex(x):
-        raise TypeError(f"frexp does not support complex-valued inputs, got {x.aval.str_short()}")
+        raise TypeError(f"frexp is for real numbers only; {x.aval.str_short()} is complex")
     return _mantissa_exponent(x)
 
 

@@ -86,7 +86,7 @@ class AxisConcatenator:
 
     def _part(self, item: Any, rank: int, first: int) -> Any:
         if isinstance(item, str):
-            raise ValueError(f"{self.name}: a string directive must be placed at the beginning")
+            raise ValueError(f"{self.name}: only the first item may be a string, not {item!r}")
         x = _line(self.name, item) if isinstance(item, slice) else array(item, copy=False)
         own = 0 if isinstance(item, slice) else x.ndim
         new = rank - x.ndim
@@ -113,7 +113,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     result = []
     for i, x in enumerate(to_arrays("ix_", *args)):
         if x.ndim != 1:
-            raise ValueError(f"Arguments to ix_ must be 1-dimensional, got shape {x.aval.shape}")
+            raise ValueError(f"ix_ takes arrays of rank 1; argument {i} has shape {x.aval.shape}")
         if is_bool(x):
             raise NotImplementedError("ix_ does not take boolean arguments; use nonzero(x)[0].")
         shape = [1] * len(args)

@@ -48,11 +48,12 @@ def entries(index: Any, shape: Shape) -> list[Entry]:
     consumed = sum(_axes_of(kind, item) for kind, item in zip(kinds, items, strict=True))
     if consumed > len(shape):
         raise IndexError(
-            f"Too many indices: array is {len(shape)}-dimensional, but {consumed} were indexed"
+            f"Too many indices: {consumed} axes are asked for, and shape {tuple(shape)} has "
+            f"{len(shape)}"
         )
     dots = kinds.count(DOTS)
     if dots > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
+        raise IndexError(f"'...' may stand once in an index; here it stands {dots} times")
     rest = len(shape) - consumed
     result: list[Entry] = []
     axis = 0
@@ -104,7 +105,7 @@ def _kind(item: Any) -> str:
         if dtypes.issubdtype(item.dtype, np.integer):
             return ARRAY
         raise TypeError(
-            f"Indexer must have integer or boolean type, got indexer with type {item.dtype}"
+            f"an index array holds integers or booleans; the dtype of this one is {item.dtype}"
         )
     if isinstance(item, str):
         raise TypeError(f"arrays are not indexed by strings; got the index {item!r}")
@@ -112,11 +113,11 @@ def _kind(item: Any) -> str:
         return ARRAY if not item else _kind(asarray(item))
     if isinstance(item, float | complex | np.generic):
         raise TypeError(
-            f"Indexer must have integer or boolean type, got {item!r} of type {type(item).__name__}"
+            f"an index is an integer or a boolean, not {item!r} of type {type(item).__name__}"
         )
     raise IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), newaxis (`None`) and integer or boolean "
-        f"arrays are valid indices. Got {item!r:.80} of type {type(item).__name__}"
+        f"{item!r:.80} of type {type(item).__name__} is no index. Indices are slices, `...`, "
+        "`None`, and integers or booleans, alone or in arrays"
     )
 
 
@@ -148,8 +149,8 @@ def _mask_entries(mask: Any, shape: Shape, axis: int) -> list[Entry]:
     expected = shape[axis : axis + host.ndim]
     if any(m not in (n, 0) for m, n in zip(host.shape, expected, strict=True)):
         raise IndexError(
-            f"boolean index did not match shape of indexed array: got a mask of shape {host.shape} "
-            f"for axes of lengths {expected}"
+            f"a boolean index is as long as the axes it masks: its shape is {host.shape}, and the "
+            f"axes have lengths {expected}"
         )
     index = dtypes.default_int()
     return [Entry(ARRAY, places.astype(index)) for places in np.nonzero(host)]

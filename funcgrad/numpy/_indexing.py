@@ -84,7 +84,7 @@ def get(
     found = plan(parts, x.aval.shape, wrap_negative_indices)
     if fill_value is not None and np.ndim(fill_value):
         raise ValueError(
-            f"the fill_value of an indexed get() must be a scalar, got shape {np.shape(fill_value)}"
+            f"x.at[idx].get fills with one scalar; this fill_value has shape {np.shape(fill_value)}"
         )
     return read(x, found, mode, fill_value, unique_indices, indices_are_sorted)
 
@@ -95,7 +95,7 @@ def place_of(index: int, size: int, axis: int) -> int:
     if 0 <= at < size:
         return at
     if size == 0 or config.check_static_indices:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+        raise IndexError(f"out of bounds: axis {axis} with size {size} has no index {index}")
     return 0 if at < 0 else size - 1
 
 
@@ -221,7 +221,7 @@ def _read_dynamic(x: Any, parts: list[Entry]) -> Any:
 
 def _check_axis(size: int, axis: int) -> None:
     if size == 0:
-        raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+        raise IndexError(f"out of bounds: axis {axis} with size 0 has nothing to index")
 
 
 # index arrays

@@ -65,7 +65,9 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
         return basis.concatenate(_in_one_dtype("concatenate", [ravel(x) for x in found], dtype), 0)
     rank = len(found[0].aval.shape)
     if rank == 0:
-        raise ValueError("concatenate: zero-dimensional arrays cannot be concatenated; use stack")
+        raise ValueError(
+            "concatenate: a zero-dimensional array has no axis to join along; use stack"
+        )
     return basis.concatenate(_in_one_dtype("concatenate", found, dtype), canonical_axis(axis, rank))
 
 
@@ -94,7 +96,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) ->
     found = _in_one_dtype("stack", _listed("stack", arrays), dtype)
     shapes = {x.aval.shape for x in found}
     if len(shapes) > 1:
-        raise ValueError(f"stack: all input arrays must have the same shape, got {sorted(shapes)}")
+        raise ValueError(f"stack: arrays of one shape are needed, got the shapes {sorted(shapes)}")
     axis = canonical_axis(axis, len(found[0].aval.shape) + 1)
     shape = found[0].aval.shape
     return basis.concatenate([reshape(x, insert_dim(shape, axis, 1)) for x in found], axis)
@@ -141,7 +143,7 @@ def _depth(arrays: Any) -> int:
     if not isinstance(arrays, list):
         return 0
     if not arrays:
-        raise ValueError("block does not allow empty list arguments")
+        raise ValueError("block: one of the lists is empty, and has no shape")
     depths = {_depth(x) for x in arrays}
     if len(depths) > 1:
         raise ValueError(f"block: lists must be nested to one depth, found {sorted(depths)}")
@@ -208,8 +210,8 @@ def _cuts(name: str, length: int, parts: Any) -> list[int]:
     each, rest = divmod(length, count)
     if rest and name != "array_split":
         raise ValueError(
-            f"{name}: array split does not result in an equal division: an axis of length {length} "
-            f"into {count} parts leaves a rest of {rest}"
+            f"{name}: no equal division of an axis of length {length} into {count} parts: {rest} "
+            "would be left over; array_split allows that"
         )
     sizes = [each + 1] * rest + [each] * (count - rest)
     return [0, *np.cumsum(sizes).tolist()]

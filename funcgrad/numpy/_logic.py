@@ -136,7 +136,7 @@ def _is_infinity(name: str, infinity: float, x: Any, out: Any) -> Any:
     refuse_out(name, out)
     x = to_array(name, x)
     if is_complex(x):
-        raise ValueError(f"{name} is not well defined for complex x, got {x.aval.str_short()}")
+        raise ValueError(f"{name}: complex infinities have no sign; x is {x.aval.str_short()}")
     return eq(x, like(infinity, x)) if is_floating(x) else _everywhere(False, x)
 
 

@@ -45,8 +45,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * len(shape)
     if len(fills) != len(shape) or any(np.shape(f) for f in fills if f is not None):
         raise ValueError(
-            f"nonzero: fill_value must be a scalar or a tuple of length {len(shape)}; got "
-            f"{fill_value}"
+            f"nonzero: fill_value is {fill_value}, neither one scalar nor a tuple of "
+            f"{len(shape)} scalars, one for each axis"
         )
     found = lt(flat, like(math.prod(shape), flat))
     return tuple(
@@ -67,8 +67,8 @@ def known_mask(name: str, mask: Any) -> np.ndarray:
         raise mask.concretization_error(
             ConcretizationTypeError,
             f"{name} of a traced array needs to know how many elements it will return",
-            f"The size argument of {name} must be statically specified to use it while tracing: "
-            f"{name}(x, size=n, fill_value=...), or use the three-argument where.",
+            f"Give {name} a static size: {name}(x, size=n, fill_value=...). Or use the "
+            "three-argument where.",
         )
     return np.asarray(mask)
 

@@ -22,7 +22,7 @@ def _other(symbol: str, other: Any, left: Any, right: Any) -> Any:
         return other.__jax_array__()
     if type(other) in _REFUSED:
         raise TypeError(
-            f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and "
+            f"unsupported operand of {symbol} in {type(left).__name__!r} {symbol} "
             f"{type(right).__name__!r}. Make an array of the {type(other).__name__} with "
             "funcgrad.numpy.array first."
         )

@@ -51,7 +51,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     except TypeError as error:
         if isinstance(error, ConcretizationTypeError):
             raise
-        raise TypeError(f"`pad_width` must be of integral type, got {pad_width}") from None
+        raise TypeError(f"pad: pad_width holds other things than integers: {pad_width}") from None
     if any(b < 0 or a < 0 for b, a in widths):
         raise ValueError(f"pad: pad_width can't contain negative values, got {pad_width}")
     if callable(mode):
@@ -82,21 +82,21 @@ def _pairs(values: Any, ndim: int, name: str) -> list[tuple[Any, Any]]:
     nested = [tuple(v) if has_members(v) else v for v in items]
     if all(isinstance(v, tuple) for v in nested):
         if len({len(v) for v in nested}) > 1:
-            raise TypeError(f"`{name}` entries must be the same shape: {values}")
+            raise TypeError(f"pad: {name} mixes entries of different shape: {values}")
         if len(nested) in (1, ndim) and all(len(v) == 2 for v in nested):
             return nested * ndim if len(nested) == 1 else nested
         if len(nested) in (1, ndim) and all(len(v) == 1 for v in nested):
             both = [(v[0], v[0]) for v in nested]
             return both * ndim if len(both) == 1 else both
     elif any(isinstance(v, tuple) for v in nested):
-        raise TypeError(f"`{name}` entries must be the same shape: {values}")
+        raise TypeError(f"pad: {name} mixes entries of different shape: {values}")
     elif len(items) == 2:
         return [(items[0], items[1])] * ndim
     elif len(items) == 1:
         return [(items[0], items[0])] * ndim
     raise ValueError(
-        f"pad: {name} with nd={ndim} has unsupported shape {np.shape(values)}. Valid shapes are "
-        f"({ndim}, 2), (1, 2), (2,), (1,), or ()."
+        f"pad: {name} of shape {np.shape(values)} does not fit nd={ndim}. It may be a "
+        f"scalar, or of shape (1,), (2,), (1, 2) or ({ndim}, 2)."
     )
 
 
@@ -222,7 +222,7 @@ def _statistic(x: Any, widths: Widths, mode: str, stat_length: Any = None) -> An
             continue
         n = x.aval.shape[axis]
         if 0 in lengths[axis]:
-            raise ValueError("pad: stat_length of 0 yields no value for padding")
+            raise ValueError("pad: there is nothing to pad with where stat_length is 0")
         first, last = (n if k is None else least(int(k), n) for k in lengths[axis])
         ends = [part(x, 0, first, axis), part(x, n - last, n, axis)]
         values = [function(end, axis=axis, keepdims=True) for end in ends]

@@ -118,7 +118,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     p, constants = promote_dtypes("polyint", p, constants)
     if constants.aval.shape not in ((1,), (m,)):
         raise ValueError(
-            f"polyint: k must be a scalar or of length 1 or {m}, got {constants.aval.shape}"
+            f"polyint: k is one constant or {m} of them, got shape {constants.aval.shape}"
         )
     if m == 0:
         return p
@@ -153,7 +153,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """
     p = atleast_1d(inexact1("roots", p))
     if p.ndim != 1:
-        raise ValueError(f"roots: the input must be a rank-1 array, got shape {p.aval.shape}")
+        raise ValueError(f"roots: p of shape {p.aval.shape} does not have one axis")
     if p.aval.size < 2:
         return array([], dtypes.canonicalize_dtype(dtypes.to_complex(p.dtype)))
     leading = where(all(p == 0), p.aval.size, argmin(p == 0))
@@ -178,7 +178,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix whose rows are the powers of the elements of x, N of them, the highest first."""
     x = to_array("vander", x)
     if x.ndim != 1:
-        raise ValueError(f"vander: x must be a one-dimensional array, got {x.aval.shape}")
+        raise ValueError(f"vander: x of shape {x.aval.shape} does not have one axis")
     number = x.aval.size if N is None else concrete_int(N, "N")
     if number < 0:
         raise ValueError(f"vander: N must be nonnegative, got {number}")
@@ -238,7 +238,8 @@ def polyfit(
         factor = like(1.0, spread)
     elif len(x) <= deg + 1:
         raise ValueError(
-            "polyfit: the number of data points must exceed order to scale the covariance matrix"
+            f"polyfit: {len(x)} points are too few to scale the covariance for deg={deg}; give "
+            "more than deg + 1, or pass cov='unscaled'"
         )
     else:
         factor = residuals / (len(x) - deg - 1)

@@ -70,8 +70,8 @@ def matmul(
     left, right = a.aval.shape, b.aval.shape
     if not left or not right:
         raise ValueError(
-            "matmul: input operands must have ndim at least 1, got operands of shapes "
-            f"{left} and {right}; multiply by a scalar with *."
+            f"matmul: a scalar has no axis to contract, and the shapes are {left} and {right}; "
+            "multiply by a scalar with *."
         )
     _check_inner("matmul", left, right, left[-1], right[max(len(right) - 2, 0)])
     if len(left) <= 2 and len(right) <= 2:
@@ -168,7 +168,7 @@ def vecdot(
     left, right = x1.aval.shape, x2.aval.shape
     i, j = canonical_axis(axis, len(left)), canonical_axis(axis, len(right))
     if left[i] != right[j]:
-        raise ValueError(f"vecdot: axes must match; got shapes {left} and {right} with axis={axis}")
+        raise ValueError(f"vecdot: shapes {left} and {right} differ in length along axis={axis}")
     row, column = moveaxis(conj(x1), i, -1)[..., None, :], moveaxis(x2, j, -1)[..., None]
     product = matmul(
         row, column, precision=precision, preferred_element_type=preferred_element_type
@@ -221,8 +221,8 @@ def _contracted(left: Shape, right: Shape, axes: Any) -> tuple[tuple, tuple]:
         listed = isinstance(first, (tuple, list)), isinstance(second, (tuple, list))
         if listed[0] != listed[1] or (listed[0] and len(first) != len(second)):
             raise TypeError(
-                f"tensordot requires both axes lists to be ints, or lists of equal length; got "
-                f"{first} and {second}"
+                f"tensordot: axes {first} and {second} do not pair up: give two ints, or two lists "
+                "of equal length"
             )
         as_lists = (first, second) if listed[0] else ((first,), (second,))
         return (
@@ -230,7 +230,8 @@ def _contracted(left: Shape, right: Shape, axes: Any) -> tuple[tuple, tuple]:
             canonical_axes(tuple(as_lists[1]), len(right)),
         )
     raise TypeError(
-        f"tensordot: axes must be an int, a pair of ints, or a pair of lists of ints; got {axes!r}"
+        f"tensordot: axes={axes!r} is neither a number of axes nor a pair, of two ints or of two "
+        "lists of ints"
     )
 
 

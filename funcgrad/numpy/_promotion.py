@@ -49,8 +49,8 @@ def check_arraylike(name: str, *args: Any) -> None:
     for position, arg in enumerate(args):
         if not is_arraylike(arg):
             raise TypeError(
-                f"{name} requires ndarray or scalar arguments, got {type(arg)} at position "
-                f"{position}. Make an array of it with funcgrad.numpy.array first."
+                f"{name} takes arrays and numbers, but the argument at position {position} is of "
+                f"{type(arg)}. Make an array of it with funcgrad.numpy.array first."
             )
 
 
@@ -167,8 +167,8 @@ def check_rank_promotion(name: str, shapes: Sequence[Shape]) -> None:
     listed = ", ".join(map(str, shapes))
     if mode == "raise":
         raise ValueError(
-            f"Operands could not be broadcast together for {name} on shapes {listed}: they have "
-            "different ranks, and numpy_rank_promotion is 'raise'. Add axes with x[None]."
+            f"No rank promotion for {name} on shapes {listed}: their ranks differ, and "
+            "numpy_rank_promotion is 'raise'. Add axes with x[None]."
         )
     warnings.warn(
         f"{name} follows automatic rank promotion on shapes {listed}; set numpy_rank_promotion to "

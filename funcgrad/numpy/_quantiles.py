@@ -46,7 +46,7 @@ def quantile(
 
     Args:
         a: real numbers.
-        q: numbers in [0, 1], a scalar or an array of one axis, which comes first in the result.
+        q: a number in [0, 1], or one axis of them, which comes first in the result.
         axis: an axis or a tuple of them.
         out: None.
         overwrite_input: False.
@@ -139,7 +139,7 @@ def nanmedian(
 def _refuse(name: str, out: Any, overwrite_input: bool) -> None:
     if overwrite_input or out is not None:
         raise ValueError(
-            f"{name} does not support overwrite_input=True or out != None: arrays are immutable."
+            f"{name}: leave out=None and overwrite_input=False, for arrays are immutable."
         )
 
 
@@ -161,7 +161,7 @@ def _quantile(
     if is_complex(a):
         raise ValueError(f"{name} does not support complex input: complex numbers have no order.")
     if q.ndim > 1:
-        raise ValueError(f"{name}: q must have rank <= 1, got shape {q.aval.shape}")
+        raise ValueError(f"{name}: q of shape {q.aval.shape} has more than one axis")
     axes = canonical_axes(axis, a.ndim)
     if not all(a.aval.shape[i] for i in axes):
         raise ValueError(f"{name}: there is no element over axes {axes} of shape {a.aval.shape}")

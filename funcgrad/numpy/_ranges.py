@@ -130,7 +130,7 @@ def linspace(
     """
     num, axis = concrete_int(num, "num"), concrete_int(axis, "axis")
     if num < 0:
-        raise ValueError(f"linspace: the number of samples, {num}, must be non-negative.")
+        raise ValueError(f"linspace: num={num} is negative, and so many samples cannot be.")
     start, stop = to_arrays("linspace", start, stop)
     if dtype is None:
         dtype = dtypes.to_inexact(promotion.result_type(start, stop))
@@ -246,10 +246,10 @@ def _compared_grid(name: str, n: Any, m: Any, k: Any, compare: Callable) -> Any:
     rows = concrete_int(n, "N")
     columns = rows if m is None else concrete_int(m, "M")
     if rows < 0 or columns < 0:
-        raise ValueError(f"{name}: negative dimensions are not allowed, got {rows} and {columns}")
+        raise ValueError(f"{name}: no matrix has the negative size {rows} x {columns}")
     offset = to_array(name, k)
     if offset.aval.shape or not is_integer(offset):
-        raise ValueError(f"{name}: k must be a scalar integer, got {k!r}")
+        raise ValueError(f"{name}: k={k!r} is not one integer")
     if isinstance(k, int):
         offset = constant(min(max(k, -(2**31)), 2**31 - 1), _INT32)
     index = offset.aval.dtype
@@ -268,7 +268,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     if not copy:
         raise ValueError("meshgrid only supports copy=True: arrays are immutable anyway.")
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: valid values for indexing are 'xy' and 'ij', got {indexing!r}")
+        raise ValueError(f"meshgrid: indexing is either 'xy' or 'ij', not {indexing!r}")
     arrays = to_arrays("meshgrid", *xi)
     if any(x.ndim > 1 for x in arrays):
         raise ValueError(

@@ -56,7 +56,7 @@ def check_where(name: str, where: Any) -> Any:
     where = to_array(name, where)
     if not is_bool(where):
         raise ValueError(
-            f"{name}: where must be None or a boolean array, got {where.aval.str_short()}"
+            f"{name}: where is a mask, hence boolean, but {where.aval.str_short()} came"
         )
     return where
 
@@ -86,7 +86,7 @@ def reduced(
         start = convert(to_array(name, initial), a.aval.dtype)
         if start.aval.shape:
             raise ValueError(
-                f"{name}: initial value must be a scalar, got an array of shape {start.aval.shape}"
+                f"{name}: `initial` is one scalar, not an array of shape {start.aval.shape}"
             )
         result = combine(start, result)
     return keep_axes(result, a.aval.shape, axes) if keepdims else result
@@ -219,13 +219,13 @@ def _extremum(
     if initial is None:
         if where is not None:
             raise ValueError(
-                f"reduction operation {name} does not have an identity, so to use a where mask one "
-                "has to specify 'initial'"
+                f"{name} of no element is undefined, which a where mask can lead to: give "
+                "`initial` along with it"
             )
         if 0 in [a.aval.shape[i] for i in reduced_axes(name, a, axis)]:
             raise ValueError(
-                f"zero-size array to reduction operation {name} which has no identity: shape "
-                f"{a.aval.shape}, axis {axis}. Give `initial`."
+                f"{name} of no element is undefined: nothing to reduce in shape {a.aval.shape} "
+                f"with axis={axis}. Give `initial`."
             )
     combine = arithmetic.max if name == "max" else arithmetic.min
     identity = (
@@ -348,13 +348,13 @@ def _along_axes(a: Any, axis: Axis, axes: tuple[int, ...], weights: Any) -> Any:
     shape = a.aval.shape
     if axis is None:
         raise ValueError(
-            f"average: axis must be specified when shapes of a and weights differ, got {shape} and "
-            f"{weights.aval.shape}"
+            f"average: give the axis that weights of shape {weights.aval.shape} belong to: it is "
+            f"not the shape of a, {shape}"
         )
     if weights.aval.shape != tuple(shape[i] for i in axes):
         raise ValueError(
-            f"average: shape of weights {weights.aval.shape} must be consistent with the shape of "
-            f"a along the axes {axes}, {tuple(shape[i] for i in axes)}"
+            f"average: a has lengths {tuple(shape[i] for i in axes)} along the axes {axes}, "
+            f"which weights of shape {weights.aval.shape} do not fit"
         )
     ordered = basis.transpose(weights, sorted(range(len(axes)), key=axes.__getitem__))
     return broadcast(keep_axes_of(ordered, shape, axes), shape)

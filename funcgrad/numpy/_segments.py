@@ -172,7 +172,9 @@ def _by_segment(
         return scattered(ids, count, is_sorted)
     size = concrete_int(bucket_size, "bucket_size")
     if size < 1:
-        raise ValueError(f"{name}: bucket_size must be at least 1, got {size}")
+        raise ValueError(
+            f"{name}: a bucket holds one row or more, so bucket_size={size} is too small"
+        )
     rows = ids.aval.shape[0]
     buckets = -(-rows // size)
     place = arange(rows) // size * count + ids
@@ -187,8 +189,8 @@ def _rows_and_ids(name: str, data: Any, segment_ids: Any) -> tuple[Any, Any]:
     data, ids = to_array(name, data), to_array(name, segment_ids)
     if not is_integer(ids) or len(ids.aval.shape) != 1:
         raise TypeError(
-            f"{name}: segment_ids must be a one-dimensional array of integers, the segment of each "
-            f"row of the data; got {ids.aval.str_short()} for data {data.aval.str_short()}"
+            f"{name}: segment_ids hold an integer for each row of the data, its segment, on one "
+            f"axis; got {ids.aval.str_short()} for data {data.aval.str_short()}"
         )
     shape, (rows,) = data.aval.shape, ids.aval.shape
     if shape and shape[0] not in (1, rows):

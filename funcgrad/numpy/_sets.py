@@ -86,7 +86,7 @@ def unique(
         size = concrete_int(size, "size")
         if rows.aval.shape[0] == 0 and size and fill_value is None:
             raise ValueError(
-                "unique: for zero-sized input with nonzero size, fill_value must be specified"
+                f"unique: give a fill_value, for size={size} elements are asked of an empty array"
             )
     order, first = _sorted_rows(rows, equal_nan)
     places = nonzero(first, size=size)[0]

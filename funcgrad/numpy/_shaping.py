@@ -106,19 +106,19 @@ def new_shape(have: Shape, wanted: Any) -> Shape:
     if not unknown:
         if math.prod(dims) != total or min(dims, default=0) < 0:
             raise TypeError(
-                f"cannot reshape array of shape {have} (size {total}) into shape {wanted} (size "
-                f"{math.prod(dims)})"
+                f"reshape keeps the size: from shape {have} of size {total} there is no way to "
+                f"shape {wanted} of size {math.prod(dims)}"
             )
         return dims
     if len(unknown) > 1:
-        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {wanted}")
+        raise TypeError(f"reshape: -1 may stand for one axis, not for several, as in {wanted}")
     known = math.prod(d for d in dims if d != -1)
     if known == 0 or total % known:
         if known == 0 and total == 0:
             return tuple(0 if d == -1 else d for d in dims)
         raise TypeError(
-            f"cannot reshape array of shape {have} (size {total}) into shape {wanted} because the "
-            f"product of specified axis sizes ({known}) does not evenly divide {total}"
+            f"reshape: nothing fits for -1 between shape {have} and shape {wanted}: the size "
+            f"{total} is no multiple of {known}, the product of the other axes"
         )
     return tuple(total // known if d == -1 else d for d in dims)
 
@@ -130,7 +130,7 @@ def _length(value: Any, wanted: Any) -> int:
         raise
     except TypeError:
         raise TypeError(
-            f"Shapes must be 1D sequences of concrete values of integer type, got {wanted}."
+            f"A shape is a sequence of known integers, which {wanted} is not."
         ) from None
 
 
@@ -236,7 +236,7 @@ def matrix_transpose(x: Any, /) -> Any:
     x = to_array("matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(
-            f"x must be at least two-dimensional for matrix_transpose; got shape {x.aval.shape}"
+            f"matrix_transpose swaps the last two axes, and shape {x.aval.shape} has fewer"
         )
     return swapaxes(x, -1, -2)
 

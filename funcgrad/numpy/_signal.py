@@ -73,9 +73,7 @@ def _sequences(name: str, a: Any, v: Any, preferred: Any) -> list[Any]:
             f"{v.aval.shape}"
         )
     if not a.aval.size or not v.aval.size:
-        raise ValueError(
-            f"{name}: inputs cannot be empty, got shapes {a.aval.shape} and {v.aval.shape}."
-        )
+        raise ValueError(f"{name}: of shapes {a.aval.shape} and {v.aval.shape}, one is empty.")
     return [a, v]
 
 
@@ -84,7 +82,7 @@ def _slide(name: str, x: Any, y: Any, mode: str, precision: PrecisionLike, prefe
     n = y.aval.size
     padding = {"full": (n - 1, n - 1), "same": (n // 2, n - n // 2 - 1), "valid": (0, 0)}
     if mode not in padding:
-        raise ValueError(f"{name}: mode must be one of 'full', 'same', 'valid'; got {mode!r}")
+        raise ValueError(f"{name}: mode {mode!r} is not among 'full', 'same' and 'valid'")
     result = conv_general_dilated(
         x[None, None],
         y[None, None],
@@ -112,13 +110,13 @@ def interp(
     x, xp, fp = to_arrays("interp", x, xp, fp)
     if xp.aval.shape != fp.aval.shape or xp.ndim != 1:
         raise ValueError(
-            "interp: xp and fp must be one-dimensional arrays of equal size, got shapes "
+            "interp: each point in xp needs its value in fp, both on one axis, but the shapes are "
             f"{xp.aval.shape} and {fp.aval.shape}"
         )
     for name, value in (("left", left), ("right", right)):
         if isinstance(value, str) and value != "extrapolate":
             raise ValueError(
-                f"interp: the only valid string value of {name!r} is 'extrapolate', got {value!r}"
+                f"interp: {name} may be a number or the word 'extrapolate', not {value!r}"
             )
     x, xp = promote_dtypes("interp", x, xp, kind=dtypes.to_inexact)
     fp = inexact1("interp", fp)
@@ -126,7 +124,7 @@ def interp(
         raise ValueError("interp: complex x values are not supported.")
     if period is not None:
         if np.ndim(period):
-            raise ValueError(f"interp: period must be a scalar; got {period}")
+            raise ValueError(f"interp: there is one period for all points, but {period} was given")
         period = absolute(period)
         x, xp = remainder(x, period), remainder(xp, period)
         xp, fp = sort_key_val(xp, fp)
@@ -193,7 +191,7 @@ def kaiser(M: int, beta: Any) -> Any:
 
 
 def i0(x: Any) -> Any:
-    """The modified Bessel function of order 0, of real x."""
+    """Of real x, the modified Bessel function I0."""
     x = inexact1("i0", x)
     if not is_floating(x):
         raise ValueError(f"i0 takes real numbers, got {x.aval.str_short()}")

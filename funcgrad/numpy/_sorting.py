@@ -107,10 +107,10 @@ def lexsort(keys: Sequence[Any] | Any, axis: int = -1) -> Any:
     """The places that sort by the last key, where it ties by the one before, and so on."""
     arrays = to_arrays("lexsort", *keys)
     if not arrays:
-        raise TypeError("need sequence of keys with len > 0 in lexsort")
+        raise TypeError("lexsort: there is no key to sort by")
     shapes = {x.aval.shape for x in arrays}
     if len(shapes) > 1:
-        raise ValueError(f"lexsort: all keys need to be the same shape, got {sorted(shapes)}")
+        raise ValueError(f"lexsort: the keys differ in shape: {sorted(shapes)}")
     index = dtypes.default_int()
     if not arrays[0].aval.shape:
         return asarray(0, index)
@@ -228,7 +228,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     """
     x, bins = to_arrays("digitize", x, bins)
     if bins.ndim != 1:
-        raise ValueError(f"digitize: bins must be a 1-dimensional array; got {bins.aval.shape}")
+        raise ValueError(f"digitize: bins of shape {bins.aval.shape} do not have one axis")
     if bins.aval.size == 0:
         return broadcast_scalar(0, x.aval.update(dtype=dtypes.default_int(), weak_type=False))
     side, method = ("left" if right else "right"), method or "scan"

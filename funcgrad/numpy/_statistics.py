@@ -65,7 +65,7 @@ def var(
     if correction is None:
         correction = ddof
     elif not isinstance(ddof, int) or ddof != 0:
-        raise ValueError("var: ddof and correction can't be provided simultaneously.")
+        raise ValueError("var: ddof and correction are two names of one thing; do not give both.")
     a = to_array("var", a)
     where = check_where("var", where)
     work, result_dtype = variance_dtypes("var", a, dtype)
@@ -153,7 +153,7 @@ def cov(
     x, *more = promote_dtypes("cov", *given, kind=dtypes.to_inexact)
     y = more[0] if more else None
     if any(v.ndim > 2 for v in (x, *more)):
-        raise ValueError(f"cov: m and y have at most 2 dimensions, got shape {x.aval.shape}")
+        raise ValueError(f"cov: m or y has more than 2 axes; m has shape {x.aval.shape}")
     x = _rows(x, rowvar)
     if y is not None:
         x = concatenate([x, _rows(y, rowvar or y.aval.shape[0] == 1)])
@@ -186,7 +186,7 @@ def cov(
 def _inexact_dtype(name: str, dtype: Any) -> Any:
     dtype = dtypes.check_user_dtype(dtype, name)
     if not dtypes.issubdtype(dtype, np.inexact):
-        raise ValueError(f"{name}: dtype must be a float or complex one, got {dtype}")
+        raise ValueError(f"{name}: dtype {dtype} is neither floating nor complex")
     return dtype
 
 

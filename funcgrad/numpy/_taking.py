@@ -107,7 +107,7 @@ def _by_mode(name: str, indices: Any, size: int, mode: str | None) -> tuple[Any,
 
 def _check_integer(name: str, indices: Any) -> None:
     if not is_integer(indices):
-        raise TypeError(f"{name}: indices must be of integer type, got {indices.aval.str_short()}")
+        raise TypeError(f"{name}: indices are integers, but {indices.aval.str_short()} came")
 
 
 def from_front(indices: Any, size: int) -> Any:
@@ -146,12 +146,12 @@ def take_along_axis(
     if axis is None:
         if indices.ndim != 1:
             raise ValueError(
-                f"take_along_axis indices must be 1D if axis=None, got shape {indices.aval.shape}"
+                f"take_along_axis: axis=None takes one axis of indices, not {indices.aval.shape}"
             )
         arr, axis = ravel(arr), 0
     if arr.ndim != indices.ndim:
         raise ValueError(
-            "take_along_axis: indices and arr must have the same number of dimensions, got shapes "
+            "take_along_axis: indices and arr differ in rank: their shapes are "
             f"{indices.aval.shape} and {arr.aval.shape}"
         )
     axis = canonical_axis(axis, arr.ndim)
@@ -188,14 +188,14 @@ def put_along_axis(
     *,
     mode: str | None = None,
 ) -> Any:
-    """A copy of arr with values where `take_along_axis` would take them. Pass inplace=False."""
+    """arr, but with values where `take_along_axis` would take them. Pass inplace=False."""
     _refuse_inplace("put_along_axis", inplace)
     arr, indices, values = to_arrays("put_along_axis", arr, indices, values)
     operand = ravel(arr) if axis is None else arr
     along = 0 if axis is None else canonical_axis(axis, arr.ndim)
     if operand.ndim != indices.ndim:
         raise ValueError(
-            "put_along_axis: arr and indices must have the same number of dimensions, got shapes "
+            "put_along_axis: arr and indices differ in rank: their shapes are "
             f"{operand.aval.shape} and {indices.aval.shape}"
         )
     values = broadcast_to(values, indices.aval.shape)
@@ -210,8 +210,7 @@ def put_along_axis(
 def _refuse_inplace(name: str, inplace: bool) -> None:
     if inplace:
         raise ValueError(
-            f"{name} cannot modify arrays in-place, because arrays are immutable. Pass "
-            "inplace=False to get an updated array."
+            f"{name} gives a new array, for an array never changes; say so with inplace=False."
         )
 
 
@@ -233,7 +232,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     elif mode == "raise":
         raise NotImplementedError("put: mode 'raise' is not offered; use 'clip' or 'wrap'.")
     elif mode is not None:
-        raise ValueError(f"put: mode should be one of 'wrap' or 'clip'; got {mode!r}")
+        raise ValueError(f"put: mode {mode!r} is neither 'wrap' nor 'clip'")
     values = repeated_to(values, places.aval.size)
     return reshape(ravel(a).at[places].set(values, mode="drop"), a.aval.shape)
 
@@ -249,11 +248,9 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     _refuse_inplace("place", inplace)
     arr, mask, vals = to_arrays("place", arr, mask, vals)
     if arr.aval.size != mask.aval.size:
-        raise ValueError(
-            f"place: arr and mask must be the same size, got {arr.aval.shape} and {mask.aval.shape}"
-        )
+        raise ValueError(f"place: arr {arr.aval.shape} and mask {mask.aval.shape} differ in size")
     if not vals.aval.size:
-        raise ValueError("place: cannot place values from an empty array")
+        raise ValueError("place: vals is empty, so there is nothing to place")
     if not arr.aval.size:
         return arr
     size = arr.aval.size
@@ -282,7 +279,7 @@ def choose(a: Any, choices: Sequence[Any] | Any, out: None = None, mode: str = "
     elif mode != "raise":
         raise ValueError(f"choose: mode {mode!r} not understood; 'raise', 'wrap' or 'clip'")
     else:
-        known = known_numbers("choose", a, "Use mode='wrap' or mode='clip' instead.")
+        known = known_numbers("choose", a, "With mode='wrap' or 'clip' it need not.")
         if ((known < 0) | (known >= count)).any():
             raise ValueError(f"choose: invalid entry in choice array: not in 0..{count - 1}")
     a, *choices = broadcast_together("choose", [a, *choices])
@@ -291,7 +288,7 @@ def choose(a: Any, choices: Sequence[Any] | Any, out: None = None, mode: str = "
 
 
 def known_numbers(name: str, x: Any, way_out: str) -> np.ndarray:
-    """The elements of an array that decides what a function does; an error under tracing."""
+    """What an array holds on which the work of a function depends; an error under tracing."""
     if isinstance(x, Tracer):
         raise x.concretization_error(
             ConcretizationTypeError, f"{name} needs to know the elements of a traced array", way_out
@@ -316,7 +313,7 @@ def compress(
     condition, a, fill = to_arrays("compress", condition, a, fill_value)
     if condition.ndim != 1:
         raise ValueError(
-            f"compress: condition must be a 1D array, got shape {condition.aval.shape}"
+            f"compress: condition of shape {condition.aval.shape} does not have one axis"
         )
     mask = condition if is_bool(condition) else condition != 0
     a, axis = (ravel(a), 0) if axis is None else (a, canonical_axis(axis, a.ndim))
@@ -324,12 +321,14 @@ def compress(
     length = min(mask.aval.size, rows.aval.shape[0])
     if size is None:
         if known_mask("compress", mask)[length:].any():
-            raise ValueError("compress: condition contains entries that are out of bounds")
+            raise ValueError(
+                "compress: condition is true beyond the end of the axis: out of bounds"
+            )
         return moveaxis(rows[:length][mask[:length]], 0, axis)
     if not 0 <= size <= rows.aval.shape[0]:
         raise ValueError(
-            f"compress: size must be positive and not greater than the size of the array axis, got "
-            f"{size} for {rows.aval.shape[0]}"
+            f"compress: size={size} is not between 0 and {rows.aval.shape[0]}, the length of the "
+            "axis"
         )
     mask, rows = mask[:length], rows[:length]
     column = reshape(mask, (length,) + (1,) * (rows.ndim - 1))
@@ -348,7 +347,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     indices = to_array("unravel_index", indices)
     lengths = as_tuple(shape)
     if any(np.ndim(n) for n in lengths):
-        raise ValueError(f"unravel_index: shape should be a scalar or 1D sequence, got {shape}")
+        raise ValueError(f"unravel_index: shape is a length or a sequence of lengths, not {shape}")
     lengths = tuple(concrete_int(n, "shape") for n in lengths)
     total = math.prod(lengths)
     if not is_unsigned(indices):
@@ -409,7 +408,7 @@ def _inside(index: Any, n: int, mode: str) -> Any:
         raise ValueError(
             f"ravel_multi_index: mode is 'raise', 'wrap', 'clip' or 'ignore', got {mode!r}"
         )
-    known = known_numbers("ravel_multi_index", index, "Use mode='wrap' or mode='clip' instead.")
+    known = known_numbers("ravel_multi_index", index, "With mode='wrap' or 'clip' it need not.")
     if ((known < 0) | (known >= n)).any():
         raise ValueError("ravel_multi_index: invalid entry in coordinates array")
     return index

@@ -110,8 +110,8 @@ class ufunc:
         refuse_out(f"{self.__name__}.reduce", out)
         if where is not None and self.identity is None and initial is None:
             raise ValueError(
-                f"reduction operation {self.__name__!r} does not have an identity, so to use a "
-                "where mask one has to specify 'initial'."
+                f"{self.__name__} of no element is undefined, which a where mask can lead to: give "
+                "`initial` along with it."
             )
         options = {"axis": axis, "keepdims": keepdims, "initial": initial, "where": where}
         if self._reduce is not None:
@@ -146,7 +146,7 @@ class ufunc:
         if rows.aval.shape[0] == 0:
             if initial is None:
                 raise ValueError(
-                    f"zero-size array to reduction operation {self.__name__} which has no identity"
+                    f"{self.__name__}.reduce of no element is undefined; give `initial`"
                 )
             return full(kept, initial, dtype)
         first, begin = (rows[0], 1) if initial is None else (asarray(initial, dtype), 0)
@@ -163,7 +163,9 @@ class ufunc:
         self._check_binary("accumulate", a)
         refuse_out(f"{self.__name__}.accumulate", out)
         if axis is None or isinstance(axis, tuple):
-            raise ValueError("accumulate does not allow multiple axes")
+            raise ValueError(
+                f"{self.__name__}.accumulate goes along one axis, not along axis={axis}"
+            )
         if self._accumulate is not None:
             return self._accumulate(a, axis=axis, dtype=dtype)
         a = to_array(self.__name__, a)
@@ -181,14 +183,14 @@ class ufunc:
         return moveaxis(concatenate([rows[:1], rest], 0), 0, axis)
 
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
-        """A copy of a with the function applied at the indices, repeated ones each time.
+        """What a becomes by the function at the indices, repeated ones each time.
 
         Pass inplace=False: arrays are immutable.
         """
         if inplace:
             raise NotImplementedError(
-                f"{self.__name__}.at cannot modify arrays in-place, because arrays are immutable. "
-                "Pass inplace=False to get an updated array."
+                f"{self.__name__}.at gives a new array, for an array never changes; say so with "
+                "inplace=False."
             )
         values = () if b is None else (b,)
         check_arraylike(f"{self.__name__}.at", a, *values)

@@ -70,7 +70,7 @@ class IndexedPlace:
 
     All methods but `get` return an array of the shape and dtype of x. An element that the index
     names several times is updated several times by `add` and the like; by `set` one of the values
-    is kept. Negative indices count from the end; an index out of bounds is ignored, unless `mode`
+    is kept. A negative index counts from the end; an index out of bounds is ignored, unless `mode`
     says otherwise: "drop" (the default), "clip" or "promise_in_bounds" (for `get`, "fill" too).
     `unique_indices` and `indices_are_sorted` are promises that may make it faster, and
     `wrap_negative_indices=False` takes negative indices as out of bounds.

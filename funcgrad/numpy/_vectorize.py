@@ -43,7 +43,7 @@ def vectorize(
     for item in excluded:
         if not isinstance(item, str | int):
             raise TypeError(
-                f"vectorize can only exclude integer or string arguments, got excluded={excluded!r}"
+                f"vectorize: excluded={excluded!r} names arguments by other than int or str"
             )
         if isinstance(item, int) and item < 0:
             raise ValueError(f"vectorize: excluded={excluded!r} contains negative numbers")
@@ -121,8 +121,8 @@ def _mapped(
         shape = array.aval.shape
         if len(shape) < len(core):
             raise ValueError(
-                f"vectorize: an argument of shape {shape} does not have enough dimensions for the "
-                f"core dimensions {core} of the signature {signature!r}"
+                f"vectorize: shape {shape} has fewer axes than the core dimensions {core} of an "
+                f"argument in the signature {signature!r}"
             )
         cut = len(shape) - len(core)
         loops.append(shape[:cut])
@@ -214,8 +214,8 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
             b = expand_dims(b, canonical_axis(axis, a.ndim))
         if b.ndim != a.ndim:
             raise ValueError(
-                "apply_over_axes: the function is not returning an array of the correct shape: "
-                f"{b.shape} for {a.shape}"
+                f"apply_over_axes: from shape {a.shape} the function made shape {b.shape}, which "
+                "has neither as many axes nor one less"
             )
         a = b
     return a

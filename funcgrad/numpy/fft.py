@@ -117,7 +117,7 @@ def _along_two(
     name: str, kind: FftType, a: Any, s: Any, axes: Sequence[int], norm: str | None
 ) -> Any:
     if len(axes) != 2:
-        raise ValueError(f"fft.{name} only supports 2 axes. Got axes = {axes!r}.")
+        raise ValueError(f"fft.{name} goes along two axes, not along axes={axes!r}.")
     return _transformed(name, kind, a, s, axes, norm)
 
 
@@ -125,7 +125,7 @@ def _transformed(name: str, kind: FftType, a: Any, s: Any, axes: Axes, norm: str
     a = to_array(f"fft.{name}", a)
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(
-            f'Invalid norm value {norm!r}; should be "backward", "ortho" or "forward".'
+            f'fft.{name}: norm {norm!r} is not among "backward", "forward" and "ortho".'
         )
     if s is not None:
         s = canonical_shape(s, "s")

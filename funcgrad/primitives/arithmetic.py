@@ -84,7 +84,7 @@ def round(x: Any, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
 
 
 def nextafter(x1: Any, x2: Any) -> Any:
-    """The next representable number after x1 in the direction of x2."""
+    """The neighbour of x1, among the numbers of its dtype, on the side of x2."""
     return nextafter_p.bind1(x1, x2)
 
 

@@ -135,20 +135,20 @@ def select_abstract(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     first = cases[0]
     if any(c.shape != first.shape for c in cases):
         raise TypeError(
-            f"select cases must have the same shapes, got {', '.join(str(c.shape) for c in cases)}"
+            f"select needs cases of equal shapes, got {', '.join(str(c.shape) for c in cases)}"
         )
     if any(c.dtype != first.dtype for c in cases):
         raise TypeError(
-            f"select cases must have the same dtypes, got {', '.join(str(c.dtype) for c in cases)}"
+            f"select needs cases of equal dtypes, got {', '.join(str(c.dtype) for c in cases)}"
         )
     if which.dtype != np.bool_ and which.dtype != np.int32:
-        raise TypeError(f"select `which` must be boolean or int32, got {which.str_short()}")
+        raise TypeError(f"select takes a bool or int32 `which`, got {which.str_short()}")
     if which.dtype == np.bool_ and len(cases) > 2:
         raise TypeError(f"select with a boolean `which` takes 2 cases, got {len(cases)}")
     if which.shape and which.shape != first.shape:
         raise TypeError(
-            "select `which` must be scalar or have the same shape as the cases: "
-            f"{which.shape} vs {first.shape}"
+            f"select takes a `which` that is a scalar or has the cases' shape {first.shape}, got "
+            f"shape {which.shape}"
         )
     return first.update(weak_type=all(c.weak_type for c in cases))
 
@@ -214,7 +214,7 @@ batching.rules[select_n_p] = select_batch
 def clamp_abstract(low: ShapedArray, x: ShapedArray, high: ShapedArray) -> ShapedArray:
     if not low.dtype == x.dtype == high.dtype:
         raise TypeError(
-            "clamp requires arguments to have the same dtypes, got "
+            "clamp takes min, operand and max in the same dtypes, got "
             f"{low.dtype}, {x.dtype}, {high.dtype}"
         )
     for name, bound in (("min", low), ("max", high)):

@@ -184,8 +184,8 @@ def _check_axes(side: str, aval: ShapedArray, contract: Axes, batch: Axes) -> No
     given = f"{side}_contracting {contract} and {side}_batch {batch} for {aval.str_short()}"
     if not all(0 <= i < aval.ndim for i in contract + batch):
         raise TypeError(
-            f"dot_general requires {side} dimension numbers to be nonnegative and less than the "
-            f"rank of {side}, {aval.ndim}; got {given}."
+            f"dot_general: {side} has rank {aval.ndim}, so its dimension numbers are nonnegative "
+            f"and below {aval.ndim}; got {given}."
         )
     if len({*contract, *batch}) < len(contract) + len(batch):
         raise TypeError(
@@ -213,8 +213,8 @@ def product_dtype(name: str, lhs: Any, rhs: Any, precision: Any, preferred: Any)
     narrower = bits_of(preferred) < bits_of(result)
     if bound_to_width and narrower and not dtypes.issubdtype(result, np.floating):
         raise TypeError(
-            f"{name}: `preferred_element_type` must not be narrower than the original type, got "
-            f"preferred_element_type of {preferred} for a result of type {result}."
+            f"{name} has a result of type {result}, and `preferred_element_type` must not be "
+            f"narrower; got {preferred}."
         )
     return np.dtype(preferred)
 

@@ -52,7 +52,7 @@ def conv_dimension_numbers(
     """
     if len(lhs_shape) != len(rhs_shape):
         raise TypeError(
-            "a convolution's lhs and rhs must have the same rank, got shapes "
+            "a convolution takes an lhs and an rhs of the same rank, got shapes "
             f"{tuple(lhs_shape)} and {tuple(rhs_shape)}."
         )
     rank = len(lhs_shape)
@@ -146,8 +146,8 @@ def check_groups(
                 f"feature_group_count is {feature_groups}, batch_group_count {batch_groups}."
             )
 
-    require(feature_groups > 0, "feature_group_count must be a positive integer")
-    require(batch_groups > 0, "batch_group_count must be a positive integer")
+    require(feature_groups > 0, "feature_group_count takes a positive integer")
+    require(batch_groups > 0, "batch_group_count takes a positive integer")
     require(
         feature_groups == 1 or batch_groups == 1,
         "one of feature_group_count and batch_group_count must be 1",
@@ -155,7 +155,7 @@ def check_groups(
     require(features % feature_groups == 0, "feature_group_count must divide the features of lhs")
     require(
         features // feature_groups == inputs,
-        "the features of lhs divided by feature_group_count must equal the input features of rhs",
+        "rhs must have as many input features as lhs has in each of feature_group_count groups",
     )
     require(
         outputs % feature_groups == 0, "feature_group_count must divide the output features of rhs"

@@ -122,8 +122,8 @@ def cumulative(primitive: Primitive, accepted: Accepted, run: Callable) -> None:
         check_dtype(primitive.name, 0, x, accepted)
         if axis < 0:
             raise ValueError(
-                f"{primitive.name}: lax operations do not allow negative axes, got {axis} for "
-                f"{x.str_short()}"
+                f"lax.{primitive.name} counts axes from 0 and takes no negative axes, got {axis} "
+                f"for {x.str_short()}"
             )
         canonical_axis(axis, x.ndim)
         return x

@@ -36,7 +36,10 @@ def ppermute_evaluate(xp: Any, x: Any, axis_name: AxisName, perm: tuple) -> Any:
 def ppermute_abstract(x: ShapedArray, axis_name: AxisName, perm: tuple) -> tuple:
     sources, targets = [s for s, _ in perm], [d for _, d in perm]
     if len(set(sources)) != len(sources) or len(set(targets)) != len(targets):
-        raise ValueError(f"ppermute sources and destinations must be unique, got perm={list(perm)}")
+        raise ValueError(
+            "ppermute lets no two pairs share a source or a destination (each must be unique), got "
+            f"perm={list(perm)}"
+        )
     return (x,), named_effects((axis_name,))
 
 

@@ -156,7 +156,7 @@ def integer_pow_abstract(x: ShapedArray, y: int) -> ShapedArray:
     check_dtype("integer_pow", 0, x, NUMBER)
     if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
         raise TypeError(
-            f"Integers cannot be raised to negative powers: {x.str_short()} ** {y}. Convert the "
+            f"A negative power of an integer is no integer: {x.str_short()} ** {y}. Convert the "
             "base to a float dtype first."
         )
     return x

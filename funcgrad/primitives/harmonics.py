@@ -18,12 +18,12 @@ sph_legendre_p = Primitive("sph_legendre")
 
 
 def bessel_jn(x: Any, order: int) -> Any:
-    """The Bessel function of the first kind, of a whole order."""
+    """J_order(x), Bessel's function of the first kind, for a whole order."""
     return bessel_jn_p.bind1(x, order=order)
 
 
 def sph_legendre(theta: Any, n: Any, m: Any) -> Any:
-    """The spherical harmonic of degree n and order m, integers, at polar angle theta and azimuth 0.
+    """Y_n^m, the spherical harmonic, for integers n and m, at polar angle theta and azimuth 0.
 
     It is 0 where |m| > n.
     """

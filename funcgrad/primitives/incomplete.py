@@ -41,7 +41,7 @@ regularized_incomplete_beta_grad_p = Primitive("regularized_incomplete_beta_grad
 
 
 def igamma(a: Any, x: Any) -> Any:
-    """The regularized lower incomplete gamma function: the cdf of Gamma(a, 1) at x."""
+    """P(a, x), the cdf of Gamma(a, 1) at x: the lower incomplete gamma, regularized."""
     return igamma_p.bind1(a, x)
 
 

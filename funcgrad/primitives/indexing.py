@@ -131,7 +131,7 @@ def gather(
             largest unsigned integer, or True.
 
     Returns:
-        An array of the operand's dtype, batch axes and window axes placed by `offset_dims`.
+        The windows in an array of its dtype, batch and window axes placed by `offset_dims`.
     """
     parsed = GatherScatterMode.from_any("promise_in_bounds" if mode is None else mode)
     fills = parsed is GatherScatterMode.FILL_OR_DROP
@@ -355,7 +355,7 @@ def check_dimension_numbers(
     of_windows, of_collapsed, of_indexed, of_batching, of_index_batching = numbers._fields
     if not dtypes.issubdtype(indices.dtype, np.integer):
         raise ValueError(
-            f"{op}: indices must have an integer type, got {indices.str_short()}; convert them"
+            f"{op} takes indices of an integer type, got {indices.str_short()}; convert them"
         )
     if not indices.ndim:
         raise TypeError(

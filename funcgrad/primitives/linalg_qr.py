@@ -207,8 +207,8 @@ def reflect(a: Any, taus: Any, c: Any, left: bool, transpose: bool) -> Any:
 def product_result(dtype: Any, a: tuple, taus: tuple) -> list:
     if a[0] < a[1] or taus[0] > a[1]:
         raise ValueError(
-            "householder_product takes at least as many rows as columns and at most as many taus "
-            f"as columns, got matrices {a} and {taus[0]} taus"
+            "householder_product needs matrices not wider than high and no more taus than columns; "
+            f"got matrices {a} and {taus[0]} taus"
         )
     return [(a, dtype)]
 

@@ -63,7 +63,9 @@ def svd(
         algorithm: None, or an SvdAlgorithm there is on a CPU.
     """
     if subset_by_index is not None and full_matrices and compute_uv:
-        raise ValueError("svd: full_matrices and subset_by_index cannot both be set")
+        raise ValueError(
+            "svd: subset_by_index is only for full_matrices=False, got full_matrices=True"
+        )
     s, *uv = svd_p.bind(
         x,
         full_matrices=full_matrices,

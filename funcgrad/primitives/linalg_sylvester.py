@@ -1,4 +1,4 @@
-"""Sylvester's equation A X + X B = C, and the square root of a matrix, whose tangent solves one."""
+"""Sylvester's equation A X + X B = C, and the matrix square root, whose tangent solves one."""
 
 from collections.abc import Sequence
 from typing import Any

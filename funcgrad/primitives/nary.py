@@ -36,7 +36,7 @@ def nary_shape(name: str, avals: tuple[ShapedArray, ...]) -> tuple[int, ...]:
     shapes = [a.shape for a in avals if a.shape]
     if len({len(s) for s in shapes}) > 1:
         raise TypeError(
-            f"{name}: arrays must have the same number of dimensions (or be scalars), got shapes "
+            f"{name} takes arrays of one rank, scalars aside, and adds no dimensions; got shapes "
             f"{', '.join(str(a.shape) for a in avals)}"
         )
     try:
@@ -60,7 +60,7 @@ def check_dtype(name: str, position: int, aval: ShapedArray, accepted: Accepted)
 def check_same_dtype(name: str, avals: tuple[ShapedArray, ...]) -> None:
     if len({a.dtype for a in avals}) > 1:
         raise DtypeMismatchError(
-            f"lax.{name} requires arguments to have the same dtypes, got "
+            f"lax.{name} promotes nothing and takes arguments of the same dtypes, got "
             f"{', '.join(str(a.dtype) for a in avals)}. Cast one with lax.convert_element_type, or "
             f"use the function of funcgrad.numpy, which promotes its arguments."
         )

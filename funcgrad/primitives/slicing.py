@@ -58,11 +58,11 @@ def dynamic_slice(
     A start from which the slice would leave the operand is moved to where it just fits.
 
     Args:
-        operand: the array to slice.
-        start_indices: one integer scalar for each axis, or a 1-D integer array of them.
-        slice_sizes: the length of the slice along each axis.
-        allow_negative_indices: whether a negative start counts from the end; for all axes, or one
-            bool each.
+        operand: where the slice is taken.
+        start_indices: an integer scalar per axis, or all of them in one 1-D integer array.
+        slice_sizes: how long the slice is along every axis.
+        allow_negative_indices: a bool, or one per axis; where true, a start below 0 counts from the
+            end of the axis.
 
     Example:
         >>> import numpy as np
@@ -174,7 +174,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     axis, index = canonical_axis(axis, len(shape)), concrete_int(index, "index")
     at = _from_end(index, shape[axis])
     if not 0 <= at < shape[axis]:
-        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {shape[axis]}")
+        raise IndexError(f"axis {axis} has size {shape[axis]}: index {index} is out of bounds")
     part = slice_in_dim(operand, at, at + 1, 1, axis)
     return part if keepdims else squeeze(part, (axis,))
 
@@ -276,7 +276,7 @@ def check_starts(op: str, ndim: int, starts: Sequence[ShapedArray]) -> None:
     if any(s.shape for s in starts):
         raise TypeError(f"{op}: start_indices must be scalars, got {given}")
     if len({s.dtype for s in starts}) > 1 or not all(map(_is_integer, starts)):
-        raise TypeError(f"{op}: start_indices must be integers of the same type, got {given}")
+        raise TypeError(f"{op}: start_indices must share one integer type, got {given}")
 
 
 def dynamic_slice_abstract(x: ShapedArray, *starts: ShapedArray, slice_sizes: Shape) -> ShapedArray:

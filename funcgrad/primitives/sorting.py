@@ -31,7 +31,7 @@ def sort(
     nan comes last, -0 equals 0, and complex numbers go by their real and then imaginary parts.
 
     Args:
-        operand: an array, or a sequence of arrays of one shape.
+        operand: one array, or several in a sequence, all of one shape.
         dimension: the axis to sort along.
         is_stable: whether equal elements keep their order.
         num_keys: how many of the operands decide, the first before the second and so on.
@@ -44,11 +44,11 @@ def sort(
             raise ValueError(f"sort: num_keys must be 1 for a single operand, got {num_keys}")
         return _sort((operand,), dimension, is_stable, 1)[0]
     if not operand:
-        raise TypeError("sort requires at least one operand, got an empty sequence")
+        raise TypeError("sort was given an empty sequence, which should hold at least one operand")
     if not 1 <= num_keys <= len(operand):
         raise ValueError(
-            f"sort: num_keys must be between 1 and the number of operands {len(operand)}, got "
-            f"{num_keys}"
+            f"sort: num_keys says how many of the {len(operand)} operands decide, from 1 to all; "
+            f"got {num_keys}"
         )
     return _sort(operand, dimension, is_stable, num_keys)
 
@@ -175,7 +175,7 @@ def sort_abstract(
     first = operands[0]
     if any(x.shape != first.shape for x in operands):
         raise TypeError(
-            "Arguments to sort must have equal shapes, got "
+            "sort moves its operands together, which takes equal shapes, got "
             f"{', '.join(str(x.shape) for x in operands)}"
         )
     canonical_axis(dimension, first.ndim, "dimension")
@@ -228,7 +228,7 @@ def top_k_evaluate(xp: Any, x: Any, k: int, axis: int) -> tuple[Any, Any]:
 def top_k_abstract(x: ShapedArray, k: int, axis: int) -> tuple[ShapedArray, ShapedArray]:
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise ValueError(
-            f"top_k is not compatible with complex inputs, got {x.str_short()}: they have no order"
+            f"top_k needs numbers that have an order, which complex ones lack; got {x.str_short()}"
         )
     check_dtype("top_k", 0, x, (*BITS, *FLOAT))
     canonical_axis(axis, x.ndim)

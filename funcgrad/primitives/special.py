@@ -65,12 +65,12 @@ def erf_inv(x: Any) -> Any:
 
 
 def bessel_i0e(x: Any) -> Any:
-    """exp(-|x|) times the modified Bessel function of order 0."""
+    """exp(-|x|) I_0(x), with I_0 Bessel's modified function of the first kind."""
     return bessel_i0e_p.bind1(x)
 
 
 def bessel_i1e(x: Any) -> Any:
-    """exp(-|x|) times the modified Bessel function of order 1."""
+    """exp(-|x|) I_1(x), with I_1 Bessel's modified function of the first kind."""
     return bessel_i1e_p.bind1(x)
 
 

@@ -145,8 +145,7 @@ def squeeze_abstract(x: ShapedArray, dimensions: tuple[int, ...]) -> ShapedArray
     dims = canonical_axes(dimensions, x.ndim, "squeeze dimensions")
     if any(x.shape[d] != 1 for d in dims):
         raise ValueError(
-            f"cannot select an axis to squeeze out which has size not equal to one, got "
-            f"shape={x.shape} and dimensions={dimensions}"
+            f"squeeze drops axes of size one only, got shape={x.shape} and dimensions={dimensions}"
         )
     return x.update(shape=remove_axes(x.shape, dims))
 

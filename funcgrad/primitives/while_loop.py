@@ -97,9 +97,9 @@ def _ignoring(program: ClosedJaxpr, more: Sequence[ShapedArray]) -> ClosedJaxpr:
 
 def while_backward(cts: Sequence, *args: Any, **params: Any) -> list[Any]:
     raise ValueError(
-        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with "
-        "bounds that are not known while tracing: the number of turns, and so the memory for their "
-        "values, is not known. Use lax.scan, or lax.fori_loop with Python integers as bounds, or "
+        "lax.while_loop, and lax.fori_loop with bounds that are not known while tracing, have no "
+        "reverse-mode derivative: the number of turns, and so the memory for their values, is not "
+        "known. Use lax.scan, or lax.fori_loop with Python integers as bounds, or "
         "forward mode (jvp, jacfwd)."
     )
 

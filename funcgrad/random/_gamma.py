@@ -122,7 +122,7 @@ def dirichlet(
         out_sharding: where the result goes.
 
     Returns:
-        An array of shape `(*shape, n)`.
+        The vectors, `[*shape, n]`.
 
     Raises:
         ValueError: alpha is a scalar, the dtype is no float dtype, or the shapes do not fit.
@@ -282,7 +282,7 @@ def ball(
         out_sharding: where the result goes.
 
     Returns:
-        An array of shape `(*shape, d)`.
+        The points, `[*shape, d]`.
     """
     typed = checked_key("ball", key).typed
     wanted = float_dtype("ball", dtype)

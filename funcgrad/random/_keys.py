@@ -64,8 +64,8 @@ def checked_key(name: str, key: Any, batched: bool = False, consumed: bool = Tru
     typed = wrapped(name, key) if raw else key
     if typed.ndim and not batched:
         raise ValueError(
-            f"{name} accepts a single key, but was given an array of keys of shape {typed.shape}. "
-            f"Index it for one of them, or use vmap(lambda key: random.{name}(key, ...))(keys)."
+            f"{name} draws with one key, and these are keys of shape {typed.shape}. Index them for "
+            f"one, or use vmap(lambda key: random.{name}(key, ...))(keys)."
         )
     if consumed and config.debug_key_reuse:
         consume_traced(name, typed)
@@ -157,11 +157,11 @@ def seeded(name: str, seed: Any, impl: PRNGImpl) -> Any:
     aval = aval_of(seed)
     if aval.shape:
         raise TypeError(
-            f"{name} accepts a scalar seed, but was given an array of shape {aval.shape}. For one "
-            f"key each, use vmap(random.{name})(seeds)."
+            f"{name} makes one key of one scalar seed, and this seed has shape {aval.shape}. For "
+            f"one key each, use vmap(random.{name})(seeds)."
         )
     if not dtypes.issubdtype(aval.dtype, np.integer):
-        raise TypeError(f"{name}: a seed must be an integer, got {aval.str_short()}, {seed!r:.60}")
+        raise TypeError(f"{name} needs an integer seed, got {aval.str_short()}, {seed!r:.60}")
     if config.random_seed_offset:
         offset = np.int64(config.random_seed_offset).astype(aval.dtype)
         seed = add(seed, scalar_like(offset, seed))
@@ -235,7 +235,7 @@ def fold_in(key: Any, data: Any) -> Any:
     aval = aval_of(data)
     if aval.shape:
         raise TypeError(
-            f"fold_in accepts a scalar, but was given an array of shape {aval.shape}. For one key "
+            f"fold_in needs data that is a scalar, and this has shape {aval.shape}. For one key "
             "each, use vmap(random.fold_in, in_axes=(None, 0))(key, data)."
         )
     return given.like(random_fold_in(given.typed, convert(data, np.uint32)))

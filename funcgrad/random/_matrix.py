@@ -36,7 +36,7 @@ def multivariate_normal(
         out_sharding: where the result goes.
 
     Returns:
-        An array of shape `(*shape, n)`.
+        The vectors, `[*shape, n]`.
 
     Raises:
         ValueError: another method or dtype, or the shapes do not fit.
@@ -112,7 +112,7 @@ def orthogonal(
         out_sharding: where the result goes.
 
     Returns:
-        An array of shape `(*shape, n, m)`.
+        The matrices, `[*shape, n, m]`.
 
     Raises:
         ValueError: another dtype.

@@ -1,4 +1,4 @@
-"""Normal numbers, by the inverse of the error function, and those made of them."""
+"""Normal numbers, by inverting the error function, and those made of them."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def truncated_normal(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Standard normal numbers, given that they lie in the open interval (lower, upper).
+    """Standard normal numbers, given that lower < x < upper.
 
     Args:
         key: a random key.
@@ -164,7 +164,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
         dtype: a float dtype.
 
     Returns:
-        An array of shape `shape` followed by that of the parameters.
+        An array whose axes are those of `shape`, then those of the parameters.
     """
     typed = checked_key("double_sided_maxwell", key).typed
     wanted = float_dtype("double_sided_maxwell", dtype)

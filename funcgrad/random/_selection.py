@@ -54,8 +54,8 @@ def permuted(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
     if not aval.ndim:
         if not dtypes.issubdtype(aval.dtype, np.integer):
             raise TypeError(
-                f"permutation: x must be an integer or have at least one axis, got "
-                f"{aval.str_short()}"
+                "permutation takes an array of at least one axis, or an integer n to permute "
+                f"range(n); got {aval.str_short()}"
             )
         return _shuffle(key, jnp.arange(concrete_int(x, "x")), axis=0)
     x = jnp.asarray(x)
@@ -105,7 +105,7 @@ def choice(
     """
     typed = checked_key("choice", key).typed
     if not isinstance(shape, Sequence):
-        raise TypeError(f"choice: shape must be a sequence of integers, got {shape!r}")
+        raise TypeError(f"choice takes its shape as a sequence of sizes, got {shape!r}")
     shape = canonical_shape(shape)
     draws = math.prod(shape)
     array = aval_of(a).ndim > 0
@@ -121,8 +121,8 @@ def choice(
         raise ValueError(f"choice: there must be something to draw from, got {count} elements")
     if not replace and draws > count:
         raise ValueError(
-            f"choice: cannot take a larger sample (size {draws}) than there are elements ({count}) "
-            "when replace is False"
+            f"choice: without replacement, {count} elements give no larger sample, and one of size "
+            f"{draws} was asked for; draw fewer, or leave replace True"
         )
     if p is None and not replace:
         drawn = permuted(typed, a if array else count, axis if array else 0)
@@ -236,8 +236,8 @@ def without_replacement(
     count, draws = logits.shape[axis], math.prod(prefix)
     if draws > count:
         raise ValueError(
-            f"categorical: the number of samples without replacement ({draws}) cannot exceed that "
-            f"of categories ({count})"
+            f"categorical: without replacement, {count} categories give {count} draws at most, and "
+            f"{draws} were asked for"
         )
     scores = logits + gumbel_numbers(key, logits.shape, logits.dtype, mode)
     _, index = lax.top_k(moveaxis(scores, axis, logits.ndim - 1), draws)

@@ -30,7 +30,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     wanted = dtypes.default_uint() if dtype is None else dtypes.check_user_dtype(dtype, "bits")
     if not dtypes.issubdtype(wanted, np.unsignedinteger):
         raise ValueError(
-            f"dtype argument to `bits` must be an unsigned integer dtype, got {wanted}"
+            f"bits come as unsigned integers, so not as dtype {wanted}; give uint32, say"
         )
     width = dtypes.itemsize_bits(wanted)
     return placed(random_bits(typed, width, canonical_shape(shape)), out_sharding)
@@ -185,7 +185,7 @@ def bernoulli(
     typed = checked_key("bernoulli", key).typed
     dtype = promotion.dtype_of(p)
     if not dtypes.issubdtype(dtype, np.floating):
-        raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype}")
+        raise TypeError(f"bernoulli: the probability p needs a floating dtype, got {dtype}")
     shape = common_shape("bernoulli", shape, p=p)
     drawn = _bernoulli if mode == "low" else _bernoulli_high
     return placed(drawn(typed, convert(p, dtype), shape, dtype), out_sharding)

@@ -22,8 +22,8 @@ def reals(name: str, *args: Any, weak: bool = True) -> list[Any]:
     if is_complex(arrays[0]):
         given = ", ".join(x.aval.str_short() for x in arrays)
         raise ValueError(
-            f"{name} does not support complex-valued inputs, got {given} after promotion. Give it "
-            "the real part."
+            f"{name} is for real numbers only, and its arguments are complex after promotion: "
+            f"{given}. Give it the real part."
         )
     return arrays if weak else [convert(x, x.aval.dtype) for x in arrays]
 

@@ -59,7 +59,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
     `series_order` is checked, but makes no difference: no series in powers of 1/x is cut off here.
     """
     if not isinstance(series_order, int):
-        raise TypeError(f"log_ndtr: series_order must be a Python integer, got {series_order!r}")
+        raise TypeError(f"log_ndtr takes series_order as a Python integer, got {series_order!r}")
     if not 0 <= series_order <= 30:
         raise ValueError(f"log_ndtr: series_order must be in 0 .. 30, got {series_order}")
     return normal.log_ndtr(real("log_ndtr", x, weak=False))

@@ -114,7 +114,7 @@ def qr_multiply(
         conjugate: multiply by the conjugate of Q.
     """
     if mode not in ("right", "left"):
-        raise ValueError(f"qr_multiply: mode must be 'right' or 'left', got {mode!r}")
+        raise ValueError(f"qr_multiply has modes 'right' and 'left', not {mode!r}")
     a, c = promote_dtypes("qr_multiply", a, c, kind=dtypes.to_inexact)
     q, *rest = qr(a, mode="economic", pivoting=pivoting)
     have, want = c.shape[-1 if mode == "right" or c.ndim == 1 else -2], q.shape[-2]
@@ -246,7 +246,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
             eigenvalues; "complex" does not.
     """
     if output not in ("real", "complex"):
-        raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
+        raise ValueError(f"schur has a 'real' and a 'complex' output, not {output!r}.")
     a = matrices("schur", a, square=True)
     if output == "complex":
         a = convert(a, dtypes.to_complex(a.dtype))
@@ -303,7 +303,7 @@ def polar(
         max_iterations: how many steps to take at most.
     """
     if side not in ("right", "left"):
-        raise ValueError(f"polar: side must be 'right' or 'left', got {side!r}")
+        raise ValueError(f"polar has sides 'right' and 'left', not {side!r}")
     if method not in ("qdwh", "svd"):
         raise ValueError(f"polar: method must be 'qdwh' or 'svd', got {method!r}")
     a = matrices("polar", a)

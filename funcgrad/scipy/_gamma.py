@@ -99,7 +99,7 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
 
 def gammainc(a: Any, x: Any) -> Any:
-    """The regularized lower incomplete gamma function, for a, x >= 0."""
+    """P(a, x), the lower incomplete gamma function divided by gamma(a), for a, x >= 0."""
     return lax.igamma(*inexact("gammainc", a, x))
 
 
@@ -109,7 +109,7 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 
 def multigammaln(a: Any, d: int) -> Any:
-    """The logarithm of the gamma function of d x d matrices, for d known and a > (d - 1) / 2."""
+    """log Gamma_d(a), the one of d x d matrices, for d known and a > (d - 1) / 2."""
     a, d = real("multigammaln", a), concrete_int(d, "d")
     halves = jnp.reshape(jnp.arange(d, dtype=a.dtype) / 2, (1,) * a.ndim + (d,))
     constant = d * (d - 1) / 4 * math.log(math.pi)
@@ -128,7 +128,7 @@ def polygamma(n: Any, x: Any) -> Any:
     """The n-th derivative of digamma at x, for integers n >= 0."""
     if not dtypes.issubdtype(aval_of(n).dtype, np.integer):
         raise ValueError(
-            f"polygamma: the order n must be of integer type, got dtype {aval_of(n).dtype}"
+            f"polygamma takes an order n of an integer dtype, got dtype {aval_of(n).dtype}"
         )
     return lax.polygamma(*reals("polygamma", n, x))
 
@@ -174,5 +174,5 @@ def bernoulli(n: int) -> Any:
     """The Bernoulli numbers 0 to n, as floats; the one of index 1 is -1/2."""
     n = concrete_int(n, "n")
     if n < 0:
-        raise ValueError(f"bernoulli: n must be a non-negative integer, got {n}")
+        raise ValueError(f"bernoulli takes a non-negative n, got {n}")
     return jnp.asarray(scipy("special").bernoulli(n), dtypes.default_float())

@@ -11,7 +11,7 @@ from funcgrad.scipy._arguments import real, reals
 
 
 def i0(x: Any) -> Any:
-    """The modified Bessel function of order 0."""
+    """The modified Bessel function I_0(x), of the first kind."""
     x = inexact1("i0", x)
     return lax.exp(abs(x)) * lax.bessel_i0e(x)
 
@@ -22,7 +22,7 @@ def i0e(x: Any) -> Any:
 
 
 def i1(x: Any) -> Any:
-    """The modified Bessel function of order 1."""
+    """The modified Bessel function I_1(x), of the first kind."""
     x = inexact1("i1", x)
     return lax.exp(abs(x)) * lax.bessel_i1e(x)
 
@@ -38,7 +38,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     Args:
         z: real.
         v: the highest order.
-        n_iter: taken for compatibility; it makes no difference to the result.
+        n_iter: taken for compatibility, and not used.
 
     Returns:
         An array [v + 1, ...], with the shape of z after the axis of orders.
@@ -52,7 +52,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
 def sph_harm_y(
     n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, n_max: int | None = None
 ) -> Any:
-    """The spherical harmonic of degree n and order m, orthonormal, with the phase (-1)^m.
+    """The spherical harmonic Y_n^m, degree n, order m: orthonormal, with the phase (-1)^m.
 
     Args:
         n, m: integers; 0 where |m| > n.

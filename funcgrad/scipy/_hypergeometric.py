@@ -9,7 +9,7 @@ from funcgrad.scipy._arguments import reals
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """Kummer's confluent hypergeometric function 1F1(a; b; x).
 
-    Differentiable with respect to all arguments; with respect to a and b once only.
+    Differentiable in all arguments; in a and in b once only.
     """
     return hypergeometric.hyp1f1(*reals("hyp1f1", a, b, x, weak=False))
 

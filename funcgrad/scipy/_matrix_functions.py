@@ -76,7 +76,7 @@ def _pade(a: Any, order: int) -> tuple[Any, Any]:
 
 
 def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
-    """(expm(A), its derivative in the direction E), or the derivative alone.
+    """expm(A) and its derivative along E, as a pair, or the derivative alone.
 
     Args:
         A, E: [..., n, n].
@@ -85,9 +85,7 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
     """
     a, e = promote_dtypes("expm_frechet", A, E, kind=dtypes.to_inexact)
     if a.shape != e.shape:
-        raise ValueError(
-            f"expm_frechet: expected A and E to be the same shape, got {a.shape} and {e.shape}"
-        )
+        raise ValueError(f"expm_frechet takes A and E of one shape, got {a.shape} and {e.shape}")
     both = jvp(expm, (a,), (e,))
     return both if compute_expm else both[1]
 

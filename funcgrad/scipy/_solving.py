@@ -131,7 +131,7 @@ def solve(
     """
     kinds = ("gen", "sym", "her", "pos")
     if assume_a not in kinds:
-        raise ValueError(f"Expected assume_a to be one of {list(kinds)}; got {assume_a!r}")
+        raise ValueError(f"solve knows no assume_a={assume_a!r}; it can be any of {list(kinds)}")
     if assume_a != "pos":
         return jnp.linalg.solve(a, b)
     given = system("solve", a, b)

@@ -24,8 +24,8 @@ def block_diag(*arrs: Any) -> Any:
     for i, block in enumerate(blocks):
         if block.ndim > 2:
             raise ValueError(
-                "Arguments to block_diag must have at most 2 dimensions, got shape "
-                f"{block.shape} at argument {i}."
+                f"block_diag takes scalars, vectors and matrices; argument {i} has shape "
+                f"{block.shape}."
             )
     blocks = [jnp.atleast_2d(block) for block in blocks]
     total, before, rows = sum(b.shape[1] for b in blocks), 0, []
@@ -41,7 +41,7 @@ def _vector(name: str, x: Any, least: int = 0) -> Any:
     x = jnp.atleast_1d(to_array(name, x))
     if x.shape[-1] < least:
         raise ValueError(
-            f"{name}: the length along the last axis must be at least {least}; got shape {x.shape}"
+            f"{name} needs a last axis of at least {least} elements; got shape {x.shape}"
         )
     return x
 
@@ -87,7 +87,7 @@ def hankel(c: Any, r: Any = None) -> Any:
     """
     for given in (c, r):
         if given is not None and jnp.ndim(given) == 0:
-            raise ValueError("hankel: c and r must be at least 1-dimensional, got a scalar.")
+            raise ValueError("hankel takes c and r with an axis of elements; got a scalar.")
     c = _vector("hankel", c)
     r = jnp.zeros_like(c) if r is None else _vector("hankel", r)
     m, n = c.shape[-1], r.shape[-1]
@@ -110,11 +110,11 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     """
     n = concrete_int(n, "n")
     if n <= 0:
-        raise ValueError(f"n must be a positive integer; got {n}.")
+        raise ValueError(f"convolution_matrix takes a positive integer n, not {n}.")
     if mode not in ("full", "same", "valid"):
-        raise ValueError(f"mode must be one of 'full', 'valid', 'same'; got {mode!r}.")
+        raise ValueError(f"convolution_matrix has modes 'full', 'same' and 'valid', not {mode!r}.")
     if jnp.ndim(a) == 0:
-        raise ValueError("convolution_matrix: a must be at least 1-dimensional, got a scalar.")
+        raise ValueError("convolution_matrix takes a with an axis of elements; got a scalar.")
     a = _vector("convolution_matrix", a, 1)
     column = _joined("convolution_matrix", a, jnp.zeros(n - 1, a.dtype))
     full = toeplitz(column, jnp.zeros(n, a.dtype))
@@ -129,8 +129,8 @@ def leslie(f: Any, s: Any) -> Any:
     f, s = _vector("leslie", f, 2), _vector("leslie", s)
     if s.shape[-1] != f.shape[-1] - 1:
         raise ValueError(
-            "Incorrect lengths for f and s. The length of s along the last axis must be one less "
-            f"than the length of f; got f shape {f.shape} and s shape {s.shape}."
+            f"leslie takes f [..., n] and s [..., n - 1]; got f of shape {f.shape} and s of shape "
+            f"{s.shape}."
         )
     return _row_over_subdiagonal(*promote_dtypes("leslie", f, s))
 
@@ -237,7 +237,7 @@ def invpascal(n: int, kind: str | None = None) -> Any:
 def _size_and_kind(name: str, n: int, kind: str | None) -> tuple[int, str]:
     kind = "symmetric" if kind is None else kind
     if kind not in _KINDS:
-        raise ValueError(f"{name}: expected kind to be one of {_KINDS}, got {kind!r}")
+        raise ValueError(f"{name} has no kind {kind!r}; the kinds are {_KINDS}")
     return concrete_int(n, "n"), kind
 
 
@@ -245,7 +245,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     """A matrix [n, n] of 1 and -1 with orthogonal rows, for n a power of 2."""
     n = concrete_int(n, "n")
     if n < 1 or n & (n - 1):
-        raise ValueError(f"n must be a positive power of 2; got {n}.")
+        raise ValueError(f"hadamard takes n = 1, 2, 4 or another power of 2, not {n}.")
     h = np.ones((1, 1), int)
     while len(h) < n:
         h = np.block([[h, h], [h, -h]])
@@ -259,7 +259,7 @@ def helmert(n: int, full: bool = False) -> Any:
     """
     n = concrete_int(n, "n")
     if n < 1:
-        raise ValueError(f"n must be a positive integer; got {n}.")
+        raise ValueError(f"helmert takes a positive integer n, not {n}.")
     h = np.tril(np.ones((n, n)), -1) - np.diag(np.arange(n))
     h[0] = 1
     h /= np.sqrt((h**2).sum(1, keepdims=True))
@@ -274,10 +274,10 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
         dtype: a complex dtype.
     """
     if scale not in (None, "sqrtn", "n"):
-        raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
+        raise ValueError(f"dft knows no scale {scale!r}; leave it None, or give 'n' or 'sqrtn'.")
     dtype = dtypes.default_complex() if dtype is None else dtypes.check_user_dtype(dtype, "dft")
     if not dtypes.issubdtype(dtype, np.complexfloating):
-        raise ValueError(f"dtype must be a complex floating-point type; got {dtype}.")
+        raise ValueError(f"dft makes complex matrices, so no dtype {dtype}; give complex64, say.")
     n = concrete_int(n, "n")
     turns = (np.arange(n)[:, None] * np.arange(n)) % max(n, 1) / max(n, 1)
     size = {None: 1, "sqrtn": math.sqrt(n), "n": n}[scale]

@@ -154,7 +154,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
     """
     a = matrices("eigh", a, square=True)
     if UPLO not in (None, "L", "U"):
-        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {UPLO!r}")
+        raise ValueError(f"eigh: UPLO names a triangle, 'L' or 'U', or is None; not {UPLO!r}")
     vectors, values = linalg_eig.eigh(a, lower=UPLO != "U", symmetrize_input=symmetrize_input)
     return EighResult(values, vectors)
 

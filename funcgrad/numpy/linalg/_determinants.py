@@ -171,7 +171,7 @@ def matrix_power(a: Any, n: int) -> Any:
     try:
         n = operator.index(n)
     except TypeError as error:
-        raise TypeError(f"matrix_power: the exponent must be an integer, got {n!r}") from error
+        raise TypeError(f"matrix_power: the exponent {n!r} is not an integer") from error
     if n == 0:
         return broadcast(eye(shape[-1], dtype=a.dtype), shape)
     power, result, left = (inv(a) if n < 0 else a), None, abs(n)
@@ -188,7 +188,7 @@ def cond(x: Any, p: Order = None) -> Any:
     """The condition number |x| |x^-1| of matrices in the norm p, by default that of order 2."""
     x = matrices("cond", x)
     if 0 in x.aval.shape[-2:]:
-        raise ValueError(f"linalg.cond: input array must not be empty; got shape {x.aval.shape}")
+        raise ValueError(f"linalg.cond: matrices of shape {x.aval.shape} are empty")
     if p is None or p == 2:
         values = svdvals(x)
         return values[..., 0] / values[..., -1]

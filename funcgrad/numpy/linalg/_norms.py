@@ -44,8 +44,8 @@ def norm(
         return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
         raise ValueError(
-            f"Improper number of axes for norm: axis={axis} of shape {x.aval.shape}. Pass one axis "
-            "to compute a vector-norm, or two axes to compute a matrix-norm."
+            f"norm is of vectors, with one axis, or of matrices, with two; axis={axis} of shape "
+            f"{x.aval.shape} is neither."
         )
     if ord in (None, "f", "fro"):
         return _root_of_squares(x, axes, keepdims)
@@ -114,7 +114,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     """
     if tol is not None:
         if rtol is not None:
-            raise ValueError("matrix_rank: only one of tol or rtol may be specified.")
+            raise ValueError("matrix_rank: tol is another name of rtol; do not give both.")
         rtol = tol
     M = inexact1("linalg.matrix_rank", M)
     if M.ndim < 2:

@@ -28,7 +28,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     x1, x2 = to_arrays("linalg.outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(
-            f"linalg.outer: input arrays must be one-dimensional, got {x1.shape} and {x2.shape}"
+            f"linalg.outer is of two vectors, but the shapes are {x1.shape} and {x2.shape}"
         )
     return _products.outer(x1, x2)
 
@@ -76,17 +76,17 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Any:
     found = to_arrays("linalg.multi_dot", *arrays)
     shapes = [x.shape for x in found]
     if len(found) < 2:
-        raise ValueError(f"multi_dot requires at least two arrays; got {len(found)}")
+        raise ValueError(f"multi_dot: a product has two factors or more, not {len(found)}")
     ends_fit = found[0].ndim in (1, 2) and found[-1].ndim in (1, 2)
     if not ends_fit or any(x.ndim != 2 for x in found[1:-1]):
         raise ValueError(
-            "multi_dot: input arrays must all be two-dimensional, except for the first and last, "
-            f"which may be one-dimensional; got shapes {shapes}"
+            "multi_dot: vectors may stand at both ends, and between them only matrices; got "
+            f"shapes {shapes}"
         )
     if any(a[-1] != b[0] for a, b in itertools.pairwise(shapes)):
         raise ValueError(
-            "multi_dot: the last dimension of each array must match the first dimension of the "
-            f"following one; got shapes {shapes}"
+            "multi_dot: the columns of some factor are not as many as the rows of the next: "
+            f"shapes {shapes}"
         )
     axes = [[i, i + 1] for i in range(len(found))]
     axes[0] = axes[0][2 - found[0].ndim :]

@@ -89,7 +89,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     """
     if rcond is not None:
         if rtol is not None:
-            raise ValueError("pinv: only one of rtol and rcond may be specified.")
+            raise ValueError("pinv: rcond is another name of rtol; do not give both.")
         rtol = rcond
     a = matrices("pinv", a)
     *batch, m, n = a.aval.shape
@@ -160,8 +160,7 @@ def lstsq(
         )
     if a.aval.shape[0] != b.aval.shape[0]:
         raise ValueError(
-            f"lstsq: leading dimensions of input arrays must match, got shapes {a.aval.shape} and "
-            f"{b.aval.shape}"
+            f"lstsq: a of shape {a.aval.shape} has not as many rows as b of shape {b.aval.shape}"
         )
     columns = b[:, None] if b.ndim == 1 else b
     m, n = a.aval.shape
@@ -195,7 +194,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     a = to_array("tensorinv", a)
     ind = concrete_int(ind, "ind")
     if ind <= 0:
-        raise ValueError(f"tensorinv: ind must be a positive integer; got {ind}")
+        raise ValueError(f"tensorinv: ind={ind} is not positive")
     first, last = a.aval.shape[:ind], a.aval.shape[ind:]
     if math.prod(first) != math.prod(last):
         raise ValueError(

@@ -35,11 +35,11 @@ class gaussian_kde:
     ):
         data = jnp.atleast_2d(inexact1("gaussian_kde", dataset))
         if is_complex(data):
-            raise NotImplementedError("gaussian_kde does not support complex data")
+            raise NotImplementedError("gaussian_kde takes a real dataset, not a complex one")
         if data.ndim != 2 or data.size < 2:
             raise ValueError(
-                "gaussian_kde: `dataset` input should have multiple elements, [n] or [d, n], got "
-                f"shape {data.shape}"
+                "gaussian_kde takes a dataset [n] or [d, n] with more than one element, got shape "
+                f"{data.shape}"
             )
         n = data.shape[1]
         if weights is None:
@@ -49,7 +49,7 @@ class gaussian_kde:
             data, weights = promote_dtypes("gaussian_kde", data, weights)
             if weights.shape != (n,):
                 raise ValueError(
-                    f"`weights` input should be of length n: {n} points, got shape {weights.shape}"
+                    f"gaussian_kde takes weights [{n}], one for each point, not {weights.shape}"
                 )
             weights = weights / jnp.sum(weights)
         self.dataset, self.weights = data, weights
@@ -68,8 +68,8 @@ class gaussian_kde:
             return (self.neff * (self.d + 2) / 4) ** (-1 / (self.d + 4))
         if isinstance(method, str) or jnp.ndim(method):
             raise ValueError(
-                "`bw_method` should be 'scott', 'silverman', a scalar, or a callable, got "
-                f"{method!r}"
+                "gaussian_kde takes as bw_method a number, a function of the density, 'scott' or "
+                f"'silverman', not {method!r}"
             )
         return method
 
@@ -116,13 +116,16 @@ class gaussian_kde:
     def _points(self, x: Any) -> Any:
         x = inexact1("gaussian_kde", x)
         if is_complex(x):
-            raise NotImplementedError("gaussian_kde does not support complex coordinates")
+            raise NotImplementedError(
+                "gaussian_kde is evaluated at real points, not at complex ones"
+            )
         points = jnp.atleast_2d(x)
         if points.shape == (1, self.d) != (self.d, 1):
             points = points.T
         if points.ndim != 2 or points.shape[0] != self.d:
             raise ValueError(
-                f"points have dimension {points.shape[0]}, dataset has dimension {self.d}"
+                f"the dataset is of dimension {self.d}, so points are [{self.d}, n]; got shape "
+                f"{points.shape}"
             )
         return points
 
@@ -145,19 +148,21 @@ class gaussian_kde:
         if self.d != 1:
             raise ValueError("integrate_box_1d() only handles 1D pdfs")
         if jnp.ndim(low) or jnp.ndim(high):
-            raise ValueError("the limits of integration in integrate_box_1d must be scalars")
+            raise ValueError("integrate_box_1d takes scalars low and high")
         sigma = lax.sqrt(self.covariance[0, 0])
         low, high = ((end - self.dataset[0]) / sigma for end in (low, high))
         return jnp.sum(self.weights * (ndtr(high) - ndtr(low)))
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
         """Not there for d > 1, where the integral has no closed form."""
-        raise NotImplementedError("only 1D box integrations are supported; use `integrate_box_1d`")
+        raise NotImplementedError("boxes are integrated over in 1D alone, by integrate_box_1d")
 
     def integrate_kde(self, other: "gaussian_kde") -> Any:
         """The integral of the product of two densities."""
         if other.d != self.d:
-            raise ValueError(f"KDEs are not the same dimensionality: {self.d} and {other.d}")
+            raise ValueError(
+                f"integrate_kde takes a density of the same dimension, {self.d}, not {other.d}"
+            )
         both = self._widened(self.covariance + other.covariance)
         return jnp.sum(both.pdf(other.dataset) * other.weights)
 
@@ -174,5 +179,5 @@ class gaussian_kde:
     def set_bandwidth(self, bw_method: Any = None) -> None:
         """Not there: an estimate does not change. Make another."""
         raise NotImplementedError(
-            "dynamically changing the bandwidth method is not supported; make another gaussian_kde"
+            "the bandwidth is fixed when an estimate is made; make another gaussian_kde"
         )

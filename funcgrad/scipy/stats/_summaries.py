@@ -83,7 +83,7 @@ def rankdata(
         a: the array.
         method: what equal elements get: the "average", "min" or "max" of their places; "dense":
             places that count equal elements once; "ordinal": places in their order in a.
-        axis: the axis along which to rank; None for all elements, as a vector.
+        axis: elements are ranked along this axis; None for all elements, as a vector.
         nan_policy: "propagate": all ranks are nan where one element is.
     """
     _check_policy("rankdata", nan_policy)
@@ -124,7 +124,7 @@ def sem(
     *,
     keepdims: bool = False,
 ) -> Any:
-    """The standard error of the mean: the standard deviation over the root of the sample's size.
+    """The mean's standard error: the standard deviation over the root of the sample's size.
 
     Args:
         a: the array.

@@ -23,12 +23,12 @@ def logpdf(x: Any, alpha: Any) -> Any:
     """
     x, alpha = promote_dtypes("dirichlet.logpdf", x, alpha, kind=dtypes.to_inexact)
     if alpha.ndim != 1:
-        raise ValueError(f"`alpha` must be one-dimensional; got alpha.shape={alpha.shape}")
+        raise ValueError(f"dirichlet takes a vector alpha [k]; got alpha of shape {alpha.shape}")
     k = alpha.shape[0]
     if x.ndim < 1 or x.shape[0] not in (k, k - 1):
         raise ValueError(
-            "`x` must have either the same number of entries as `alpha` or one entry fewer; got "
-            f"x.shape={x.shape}, alpha.shape={alpha.shape}"
+            f"dirichlet takes x [{k}, ...], or [{k - 1}, ...] without the last entry, for alpha of "
+            f"shape {alpha.shape}; got x of shape {x.shape}"
         )
     if x.shape[0] != k:
         x = jnp.concatenate([x, 1 - jnp.sum(x, axis=0, keepdims=True)])

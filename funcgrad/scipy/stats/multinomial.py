@@ -26,7 +26,9 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     p = real("multinomial.logpmf", p)
     x, n = promote_dtypes("multinomial.logpmf", x, n)
     if not is_integer(x):
-        raise ValueError(f"x and n must be of integer type; got {x.dtype} after promotion")
+        raise ValueError(
+            f"multinomial counts with integers x and n; got dtype {x.dtype} after promotion"
+        )
     fits = jnp.sum(x, axis=-1) == n
     x, n = convert(x, p.dtype), convert(n, p.dtype)
     out = lax.lgamma(n + 1) + jnp.sum(xlogy(x, p) - lax.lgamma(x + 1), axis=-1)
