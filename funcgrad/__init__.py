@@ -33,6 +33,7 @@ from funcgrad.api.devices import (
     process_count,
     process_index,
 )
+from funcgrad.api.explain import explain_recompile
 from funcgrad.api.grad import grad, value_and_grad, vjp
 from funcgrad.api.inspect import (
     ensure_compile_time_eval,
@@ -145,6 +146,7 @@ __all__ = [
     "ensure_compile_time_eval",
     "eval_shape",
     "explain_cache_misses",
+    "explain_recompile",
     "float0",
     "grad",
     "hessian",

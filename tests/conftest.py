@@ -28,6 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the files of tests/reference anew from JAX, instead of comparing with them",
     )
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the files of tests/golden anew from what is generated, instead of comparing",
+    )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -49,10 +49,18 @@ ORDERS: dict[str, tuple[str, ...]] = {
             trace basis""",
         "ir": "jaxpr effects evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize masking",
-        "compiler": """lowering loops passes fuse buffers schedule reference llvm cuda libraries
-            executable disk pipeline""",
+        "compiler": """loops loopcheck loopshow reference lowering elementary passes fuse kernels
+            registers updating schedule buffers traffic disk pages llvm describe executable native
+            dispatch pipeline""",
         "compiler.passes": "inline fold simplify cse dce loops",
-        "compiler.llvm": "target emit math gemm conv pool",
+        "compiler.elementary": """floats exponential logarithm hyperbolic trigonometric
+            inverse_trigonometric error_function inverse_error_function gamma powers bessel
+            neighbor remainder""",
+        "compiler.llvm": """target engine systems parallel pool arrays writer elements conversions
+            operations plan ranges rare evaluation memory accumulators emit gemm_text gemm_scheme
+            gemm_road gemm_micro gemm_vector gemm_pack gemm_blocks gemm_finish gemm_drive gemm
+            conv_places conv_copy conv_steps conv_problem conv_forward conv_few conv_gradient
+            depthwise conv library values control program""",
         "primitives": """nary structural cast compare complex_parts arithmetic exponential
             trigonometric reduction precision matrix_product contraction combiner folding
             indexing gathering scatter_derivatives scattering slicing sliding selecting
@@ -72,7 +80,7 @@ ORDERS: dict[str, tuple[str, ...]] = {
 INNER = frozenset("base ir transforms primitives compiler api".split())
 
 # The modules that may run generated source.
-GENERATORS = frozenset({"base.tree", "compiler.executable"})
+GENERATORS = frozenset({"base.tree", "compiler.dispatch"})
 
 
 @dataclass(frozen=True)

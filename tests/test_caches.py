@@ -1,6 +1,8 @@
 """Caches: nothing made for one call is kept alive, and nothing is compiled twice."""
 
+import copy
 import gc
+import pickle
 import weakref
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad import lax
-from funcgrad.base import events, trace
+from funcgrad.base import aval, events, trace
 
 
 @fg.custom_vjp
@@ -58,3 +60,23 @@ def test_loop_on_devices_is_compiled_once():
     finally:
         stop()
     assert len(compiled) == first > 0
+
+
+def test_equal_avals_are_one_object():
+    one = aval.ShapedArray((3, 5), np.float32)
+    assert one is aval.shaped((3, 5), np.dtype("float32"))
+    assert one is aval.ShapedArray([3, 5], "float32", np.False_)
+    assert one is copy.deepcopy(one) is pickle.loads(pickle.dumps(one))
+    assert one is fnp.zeros((3, 5)).aval is one.update(weak_type=True).strip_weak_type()
+    assert one != one.update(weak_type=True) != one.update(shape=(5, 3))
+
+
+def test_avals_that_nobody_uses_are_forgotten():
+    number, extra = aval.KEPT_AVALS, 100
+    before = len(aval._interned)
+    for n in range(number + extra):
+        aval.shaped((n, 7, 7, 7), np.dtype("int8"))
+    gc.collect()
+    assert len(aval._interned) <= before + number
+    held = [aval.shaped((n, 7, 7, 7), np.dtype("int8")) for n in range(number + extra)]
+    assert all(a is aval.shaped(a.shape, a.dtype) for a in held)

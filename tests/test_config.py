@@ -25,7 +25,7 @@ PUBLIC = """allow_f16_reductions array_garbage_collection_guard check_tracer_lea
 # Where a default is not JAX's on purpose: its -1 stands for one device, it speaks gloo, and the
 # tests themselves choose its platform.
 OTHER_DEFAULTS = {"num_cpu_devices", "cpu_collectives_implementation", "platforms", "platform_name"}
-OURS_ALONE = {"strict_fp"}
+OURS_ALONE = {"strict_fp", "isa", "num_threads", "pooled_memory", "compilation_cache"}
 # JAX keeps these as members of an enum.
 ENUMS = {"explicit_x64_dtypes", "legacy_prng_key", "numpy_dtype_promotion"}
 
@@ -213,6 +213,7 @@ def test_every_traced_switch_changes_the_key(name: str) -> None:
         "default_matmul_precision": "highest",
         "default_device": "cpu",
         "random_seed_offset": 3,
+        "isa": "sse2",
     }
     with SWITCHES[name](other.get(name, not SWITCHES[name].default)):
         assert [changed for changed, _ in config.trace_key()] == [name]

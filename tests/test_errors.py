@@ -241,3 +241,40 @@ def test_nan_names_primitive_and_line():
     with fg.debug_nans(True):
         text, _ = message(lambda: f(fnp.array([2.0, 0.5])), FloatingPointError)
     assert "log" in text and "# LINE nan" in text
+
+
+def test_nan_of_a_derivative_names_the_line_of_the_operation():
+    def f(x):
+        y = x * 2.0
+        return fnp.sqrt(y)  # LINE sqrt
+
+    with fg.debug_nans(True):
+        pull = fg.vjp(lambda x: f(x), fnp.float32(2.0))[1]
+        text, _ = message(lambda: pull(fnp.float32(np.nan)), FloatingPointError)
+    assert "mul" in text and "# LINE sqrt" in text
+
+
+def test_a_custom_rule_names_its_own_lines():
+    @fg.custom_jvp
+    def f(x):
+        return fnp.sin(x)
+
+    @f.defjvp
+    def rule(primals, tangents):
+        return f(*primals), lax.add(tangents[0], fnp.ones(3, "int32"))  # LINE rule
+
+    text, _ = message(lambda: fg.grad(f)(1.0))
+    assert "# LINE rule" in text
+
+
+def test_the_error_state_of_numpy_is_the_users():
+    def f(x):
+        y = fnp.exp(1000.0 * x)
+        assert fnp.isinf(y)
+        with pytest.raises(FloatingPointError):
+            np.float32(1.0) / np.float32(0.0)
+        return y
+
+    with np.errstate(all="raise"):
+        f(fnp.float32(1.0))
+        fg.grad(f)(1.0)

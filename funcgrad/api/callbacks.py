@@ -6,7 +6,8 @@ from functools import partial
 from string import Formatter
 from typing import Any
 
-from funcgrad.api.flat import as_value, check_arguments
+from funcgrad.api.flat import check_arguments
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import shaped
 from funcgrad.base.dtypes import canonicalize_dtype
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_structure, tree_unflatten

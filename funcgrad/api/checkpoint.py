@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from funcgrad.api.flat import as_value, flat_values, stage_call
+from funcgrad.api.flat import flat_values, stage_call
 from funcgrad.api.statics import take_statics
+from funcgrad.base.array import as_value
 from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.trace import Primitive

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from funcgrad.api.flat import as_value
+from funcgrad.base.array import as_value
 from funcgrad.base.axes import AxisName, find_axis
 from funcgrad.base.basis import scalar_like
 from funcgrad.base.methods import Array

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import update_wrapper
 from typing import Any, Generic, TypeVar
 
-from funcgrad.api.flat import as_value
+from funcgrad.base.array import as_value
 from funcgrad.base.source import function_name
 from funcgrad.base.trace import Tracer
 from funcgrad.base.tree import (

@@ -6,7 +6,8 @@ from functools import update_wrapper
 from typing import Any
 
 from funcgrad.api.custom_vjp import custom_vjp
-from funcgrad.api.flat import as_value, stage_call
+from funcgrad.api.flat import stage_call
+from funcgrad.base.array import as_value
 from funcgrad.base.tree import (
     register_static,
     tree_leaves,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from funcgrad.api.custom import Call, CustomFunction
-from funcgrad.api.flat import as_value
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import aval_of, dtype_name, tangent_aval
 from funcgrad.base.dtypes import float0
 from funcgrad.base.lists import cut

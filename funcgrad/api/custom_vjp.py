@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from funcgrad.api.custom import Call, CustomFunction
-from funcgrad.api.flat import as_value
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval, weak_like
 from funcgrad.base.basis import convert
 from funcgrad.base.dtypes import float0

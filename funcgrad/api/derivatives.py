@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.flat import FlatFunction, as_value, check_arguments
+from funcgrad.api.flat import FlatFunction, checked_values
 from funcgrad.api.grad import (
     ArgNums,
     check_callable,
@@ -16,6 +16,7 @@ from funcgrad.api.grad import (
     vjp,
 )
 from funcgrad.api.vmap import vmap
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import ShapedArray, aval_of, dtype_name, tangent_aval, weak_like
 from funcgrad.base.basis import convert, eq, iota, reshape
 from funcgrad.base.dtypes import float0, issubdtype
@@ -58,11 +59,9 @@ def jvp(fun: Callable, primals: Sequence, tangents: Sequence, has_aux: bool = Fa
                 f"jvp: {what} arguments must be given as a tuple or list, got "
                 f"{type(value).__name__}"
             )
-    check_arguments("jvp", lambda *primals: None, primals)
-    leaves, in_tree = tree_flatten((tuple(primals), {}))
-    leaves = [as_value(x) for x in leaves]
-    given = matching_tangents("jvp", tree_unflatten(in_tree, map(aval_of, leaves))[0], tangents)
-    flat = FlatFunction(fun, in_tree, has_aux)
+    leaves, in_tree = checked_values("jvp", lambda *primals: None, tuple(primals))
+    given = matching_tangents("jvp", tree_unflatten(in_tree, map(aval_of, leaves)), tangents)
+    flat = FlatFunction(fun, in_tree, has_aux, positional=True)
     outs, out_tangents = jvp_flat(flat, leaves, given)
     out_tangents = [instantiate_zeros(o, t) for o, t in zip(outs, out_tangents, strict=True)]
     assert flat.out_tree is not None
@@ -119,10 +118,9 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         tangent without running `fun` again.
     """
     check_callable("linearize", fun)
-    check_arguments("linearize", fun, primals)
-    leaves, in_tree = tree_flatten((primals, {}))
-    flat = FlatFunction(fun, in_tree, has_aux)
-    outs, linear = linearize_flat(flat, [as_value(x) for x in leaves])
+    leaves, in_tree = checked_values("linearize", fun, primals)
+    flat = FlatFunction(fun, in_tree, has_aux, positional=True)
+    outs, linear = linearize_flat(flat, leaves)
     assert flat.out_tree is not None
     static = partial(_push, linear._replace(consts=[]), tree_map(aval_of, primals), flat.out_tree)
     pushforward = Partial(static, linear.consts)
@@ -192,8 +190,8 @@ def jacfwd(
 
     @wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        f, values = select_arguments("the Jacobian", fun, chosen, args, kwargs)
-        leaves, tree = tree_flatten(values)
+        f, leaves, tree = select_arguments("the Jacobian", fun, chosen, args, kwargs)
+        values = tree_unflatten(tree, leaves)
         check_jacobian_inputs("jacfwd", leaves, holomorphic)
 
         def push(*tangents: Any) -> tuple:
@@ -235,8 +233,8 @@ def jacrev(
 
     @wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        f, values = select_arguments("the Jacobian", fun, chosen, args, kwargs)
-        leaves, _ = tree_flatten(values)
+        f, leaves, tree = select_arguments("the Jacobian", fun, chosen, args, kwargs)
+        values = tree_unflatten(tree, leaves)
         if not allow_int:
             check_jacobian_inputs("jacrev", leaves, holomorphic, forward=False)
         out, pullback, *aux = vjp(f, *values, has_aux=has_aux)

@@ -4,9 +4,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from funcgrad.api.flat import as_value
 from funcgrad.base import backend
-from funcgrad.base.array import ConcreteArray
+from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.backend import Device
 from funcgrad.base.placement import Sharding, SingleDeviceSharding
 from funcgrad.base.trace import Tracer

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from funcgrad.base.array import ConcreteArray, as_array
+from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.keypaths import keystr
 from funcgrad.base.methods import Array
@@ -24,15 +24,25 @@ from funcgrad.transforms.forward import Forward
 from funcgrad.transforms.staging import stage_closed
 
 
-def as_value(leaf: Any) -> Any:
-    """A leaf as an Array: tracers and Arrays unchanged, NumPy values and numbers converted."""
-    return leaf if isinstance(leaf, Array) else as_array(leaf)
-
-
 def flat_values(tree: Any) -> tuple[list[Any], PyTreeDef]:
     """The leaves of a pytree as Arrays, and its structure."""
     leaves, structure = tree_flatten(tree)
     return [as_value(x) for x in leaves], structure
+
+
+def checked_values(
+    transformation: str, function: Callable, args: Sequence, kwargs: dict[str, Any] | None = None
+) -> tuple[list[Any], PyTreeDef]:
+    """The leaves of the arguments as Arrays, and the structure of args, or of (args, kwargs).
+
+    Raises a TypeError that names the first leaf which is not an array or number.
+    """
+    leaves, in_tree = tree_flatten(args if kwargs is None else (args, kwargs))
+    try:
+        return [x if isinstance(x, Array) else as_value(x) for x in leaves], in_tree
+    except TypeError:
+        check_arguments(transformation, function, args, kwargs)
+        raise
 
 
 def is_scalar(x: Any) -> bool:
@@ -99,24 +109,25 @@ def check_arguments(
 class FlatFunction:
     """A function of pytrees as one from flat values to flat values; remembers its output tree.
 
-    With `has_aux` it runs under forward mode, and `aux` keeps the primals of what stands beside
-    the output.
+    `in_tree` is that of (args, kwargs), or of args alone if it is `positional`. With `has_aux` it
+    runs under forward mode, and `aux` keeps the primals of what stands beside the output.
     """
 
     function: Callable
     in_tree: PyTreeDef
     has_aux: bool = False
+    positional: bool = False
     out_tree: PyTreeDef | None = field(default=None, init=False)
     aux: Any = field(default=None, init=False)
 
     def __call__(self, *leaves: Any) -> list[Any]:
-        args, kwargs = tree_unflatten(self.in_tree, leaves)
-        out = self.function(*args, **kwargs)
+        given = tree_unflatten(self.in_tree, leaves)
+        out = self.function(*given) if self.positional else self.function(*given[0], **given[1])
         if self.has_aux:
             out, aux = split_aux(self.function, out)
             self.aux = tree_map(primal_of, aux)
         outs, self.out_tree = tree_flatten(out)
-        return [self._output(o) for o in outs]
+        return [o if isinstance(o, Array) else self._output(o) for o in outs]
 
     def _output(self, leaf: Any) -> Any:
         try:

@@ -6,9 +6,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from funcgrad.api.flat import FlatFunction, argument_names, as_value, check_arguments
+from funcgrad.api.flat import FlatFunction, argument_names, checked_values
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import ShapedArray, aval_of, dtype_name, weak_like
-from funcgrad.base.basis import convert
+from funcgrad.base.basis import broadcast_scalar, convert
 from funcgrad.base.dtypes import float0, issubdtype
 from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
@@ -18,7 +19,6 @@ from funcgrad.base.tree import (
     equality_errors,
     tree_flatten,
     tree_leaves,
-    tree_map,
     tree_structure,
     tree_unflatten,
 )
@@ -91,8 +91,7 @@ def value_and_grad(
 
     @wraps(fun)
     def value_and_gradient(*args: P.args, **kwargs: P.kwargs) -> tuple[R, Any]:
-        f, values = select_arguments("grad", fun, chosen, args, kwargs)
-        leaves, in_tree = tree_flatten((values, {}))
+        f, leaves, in_tree = select_arguments("grad", fun, chosen, args, kwargs)
         for i, leaf in enumerate(leaves):
             check_grad_input(fun, leaf, holomorphic, allow_int, i, args, chosen)
 
@@ -101,11 +100,11 @@ def value_and_grad(
             check_grad_output(fun, out, holomorphic, has_aux)
             return out
 
-        flat = FlatFunction(checked, in_tree, has_aux)
+        flat = FlatFunction(checked, in_tree, has_aux, positional=True)
         (out,), linear = linearize_flat(flat, leaves)
         grads = instantiate_all(linear, linear.pull([one_like(out)]))
         value: Any = (out, flat.aux) if has_aux else out
-        chosen_grads, _ = tree_unflatten(in_tree, grads)
+        chosen_grads = tree_unflatten(in_tree, grads)
         return value, (chosen_grads[0] if isinstance(argnums, int) else chosen_grads)
 
     return value_and_gradient
@@ -128,10 +127,9 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         TypeError, ValueError: by `vjp_fun`, if the cotangent does not match the output.
     """
     check_callable("vjp", fun)
-    check_arguments("vjp", fun, primals)
-    leaves, in_tree = tree_flatten((primals, {}))
-    flat = FlatFunction(fun, in_tree, has_aux)
-    outs, linear = linearize_flat(flat, [as_value(x) for x in leaves])
+    leaves, in_tree = checked_values("vjp", fun, primals)
+    flat = FlatFunction(fun, in_tree, has_aux, positional=True)
+    outs, linear = linearize_flat(flat, leaves)
     out_tree = flat.out_tree
     assert out_tree is not None
     static = Pullback(linear._replace(consts=[]), in_tree, out_tree, function_name(fun))
@@ -162,7 +160,7 @@ class Pullback:
             for c, a in zip(cts, self._linear.out_avals, strict=True)
         ]
         grads = instantiate_all(self._linear, self._linear._replace(consts=consts).pull(cts))
-        return tree_unflatten(self._in_tree, grads)[0]
+        return tree_unflatten(self._in_tree, grads)
 
 
 def equality_errors_of(structure: PyTreeDef, tree: Any) -> list[str]:
@@ -185,20 +183,20 @@ def match_cotangent(name: str, ct: Any, expected: ShapedArray) -> Any:
 def instantiate_all(linear: LinearProgram, cts: Sequence[Any]) -> list[Any]:
     """Cotangents of the inputs, with zeros for None, as weakly typed as the inputs are."""
     return [
-        zeros_like_aval(a) if ct is None else as_weak_as(ct, a)
+        ct if ct is not None and aval_of(ct) is a else as_weak_as(ct, a)
         for ct, a in zip(cts, linear.in_avals, strict=True)
     ]
 
 
 def as_weak_as(ct: Any, aval: ShapedArray) -> Any:
+    if ct is None:
+        return zeros_like_aval(aval)
     same = aval_of(ct).weak_type == aval.weak_type
     return ct if same or aval.dtype == float0 else convert(ct, aval.dtype, aval.weak_type)
 
 
 def one_like(out: Any) -> Any:
-    aval = aval_of(out)
-    one = as_value(np.ones((), aval.dtype))
-    return convert(one, aval.dtype, aval.weak_type)
+    return broadcast_scalar(1, aval_of(out))
 
 
 def check_callable(transformation: str, fun: Any) -> None:
@@ -224,11 +222,10 @@ def positions_of(argnums: Sequence[int], count: int) -> list[int]:
 
 def select_arguments(
     name: str, fun: Callable, argnums: Sequence[int], args: tuple, kwargs: dict[str, Any]
-) -> tuple[Callable, tuple]:
-    """`fun` as a function of the chosen arguments alone, and their values."""
+) -> tuple[Callable, list[Any], PyTreeDef]:
+    """`fun` as a function of the chosen arguments alone, their leaves, and their structure."""
     positions = positions_of(argnums, len(args))
-    check_arguments(name, fun, [args[i] for i in positions])
-    values = tuple(tree_map(as_value, args[i]) for i in positions)
+    leaves, tree = checked_values(name, fun, tuple([args[i] for i in positions]))
 
     def chosen_only(*given: Any) -> Any:
         full = list(args)
@@ -236,7 +233,7 @@ def select_arguments(
             full[position] = value
         return fun(*full, **kwargs)
 
-    return chosen_only, values
+    return chosen_only, leaves, tree
 
 
 def check_grad_input(
@@ -250,10 +247,9 @@ def check_grad_input(
 ) -> None:
     """Raise unless grad is defined for an input of this dtype."""
     dtype = aval_of(leaf).dtype
-    inexact, is_complex = issubdtype(dtype, np.inexact), issubdtype(dtype, np.complexfloating)
-    if holomorphic and not is_complex:
+    if holomorphic and not issubdtype(dtype, np.complexfloating):
         problem = "holomorphic=True is for complex inputs, which this is not"
-    elif not inexact and not allow_int:
+    elif not allow_int and not issubdtype(dtype, np.inexact):
         problem = (
             "grad needs float (or complex) inputs; to accept integers, whose gradient is float0, "
             "set "
@@ -274,7 +270,6 @@ def check_grad_input(
 
 def check_grad_output(fun: Callable, out: Any, holomorphic: bool, has_aux: bool) -> None:
     """Raise unless the output is one scalar of a dtype that has a gradient."""
-    name = function_name(fun)
     if has_aux:
         if not isinstance(out, tuple) or len(out) != 2:
             return  # split_aux says what is wrong
@@ -284,28 +279,33 @@ def check_grad_output(fun: Callable, out: Any, holomorphic: bool, has_aux: bool)
     except TypeError:
         container = type(out).__name__
         raise TypeError(
-            f"grad is for functions that return one scalar: {name} returned a {container}, "
-            f"{tree_structure(out)}. If it returns (output, auxiliary data), use has_aux=True; "
-            "otherwise return one number, such as a sum."
+            f"grad is for functions that return one scalar: {function_name(fun)} returned a "
+            f"{container}, {tree_structure(out)}. If it returns (output, auxiliary data), use "
+            "has_aux=True; otherwise return one number, such as a sum."
         ) from None
+    kind = np.complexfloating if holomorphic else np.floating
+    if aval.shape or not issubdtype(aval.dtype, kind):
+        raise grad_output_error(function_name(fun), aval, holomorphic)
+
+
+def grad_output_error(name: str, aval: ShapedArray, holomorphic: bool) -> TypeError:
+    """What is wrong with an output of this type."""
     if aval.shape:
-        raise TypeError(
+        return TypeError(
             f"grad is for functions that return one scalar: {name} returned an array of shape "
             f"{aval.shape}. Return a sum or mean, or use jacrev, or vjp with a cotangent."
         )
     if holomorphic:
-        if not issubdtype(aval.dtype, np.complexfloating):
-            raise TypeError(
-                f"holomorphic=True is for functions with complex outputs, and {name} returned "
-                f"{aval.dtype}."
-            )
-    elif issubdtype(aval.dtype, np.complexfloating):
-        raise TypeError(
+        return TypeError(
+            f"holomorphic=True is for functions with complex outputs, and {name} returned "
+            f"{aval.dtype}."
+        )
+    if issubdtype(aval.dtype, np.complexfloating):
+        return TypeError(
             f"grad requires real-valued outputs, but {name} returned {aval.dtype} (complex). For a "
             "holomorphic function use holomorphic=True; else return a real number, or use vjp."
         )
-    elif not issubdtype(aval.dtype, np.floating):
-        raise TypeError(
-            f"grad requires real-valued outputs (a sub-dtype of floating), but {name} returned "
-            f"{aval.dtype}. Remove the cast to integers, or use vjp."
-        )
+    return TypeError(
+        f"grad requires real-valued outputs (a sub-dtype of floating), but {name} returned "
+        f"{aval.dtype}. Remove the cast to integers, or use vjp."
+    )

@@ -59,9 +59,11 @@ def typeof(x: Any) -> ShapedArray:
     return aval_of(x)
 
 
-def ensure_compile_time_eval() -> contextlib.AbstractContextManager:
+@contextlib.contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
     """Within this block, operations on known values are computed while tracing, not recorded."""
-    return running(EVALUATION)
+    with running(EVALUATION):
+        yield
 
 
 def named_call(fun: Callable, *, name: str | None = None) -> Callable:

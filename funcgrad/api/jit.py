@@ -5,8 +5,9 @@ import inspect
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
+from funcgrad.api import compilelog, explain
 from funcgrad.api.flat import (
     Staged,
     argument_names,
@@ -22,16 +23,21 @@ from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.config import config
 from funcgrad.base.dtypes import canonicalize_dtype
-from funcgrad.base.memo import OncePerKey, context_key
+from funcgrad.base.memo import Cache, OncePerKey, context_key
 from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.trace import EVALUATION, common_sharding, current_trace
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
+from funcgrad.compiler.dispatch import MISS, dispatcher
+from funcgrad.compiler.native import NativeExecutable
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.primitives.call import jit_p
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+# Kinds of arguments that are tried one by one before the general way is taken.
+MOST_DISPATCHERS = 8
 
 Arguments = tuple[tuple, dict[str, Any]]
 
@@ -48,11 +54,26 @@ class JitOptions:
     inline: bool = False
 
 
-class Entry(NamedTuple):
+@dataclass(eq=False)
+class Entry:
     """What one kind of arguments leads to."""
 
     staged: Staged
-    out_avals: list[ShapedArray]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return self.staged.program.out_avals
+
+    def executable(self) -> Any:
+        return None if self.staged.operands else compiled(self.staged.program)
+
+
+class Entries(OncePerKey):
+    """The entries of one function, and the dispatch functions of those called last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dispatchers = Cache(MOST_DISPATCHERS)
 
 
 class JitFunction(Generic[P, R]):
@@ -65,6 +86,10 @@ class JitFunction(Generic[P, R]):
         self._entries = entries_of(fun, options)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        for dispatch in list(self._entries.dispatchers.values()):
+            out = dispatch(args, kwargs)
+            if out is not MISS:
+                return out
         if config.disable_jit:
             return self._fun(*args, **kwargs)
         dynamic, statics = self._split(args, kwargs)
@@ -74,6 +99,8 @@ class JitFunction(Generic[P, R]):
         outs = self._run(entry, values)
         if self._options.donate_argnums or self._options.donate_argnames:
             self._delete_donated(args, kwargs)
+        elif statics is None:
+            self._write_dispatcher(entry, in_tree, values)
         return tree_unflatten(entry.staged.out_tree, outs)
 
     def _split(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Arguments, Statics | None]:
@@ -106,7 +133,7 @@ class JitFunction(Generic[P, R]):
 
         def make() -> tuple[Entry, bool]:
             staged = self._stage(in_tree, avals, statics, dynamic)
-            return Entry(staged, staged.program.out_avals), not staged.operands
+            return Entry(staged), not staged.operands
 
         return self._entries.get(key, make)
 
@@ -117,7 +144,17 @@ class JitFunction(Generic[P, R]):
         statics: Statics | None,
         dynamic: Arguments,
     ) -> Staged:
-        events.notify("trace", function=self._fun, avals=avals)
+        function = self._fun if statics is None else statics.put_back(self._fun)
+        names = argument_names(function, *dynamic)
+        events.notify(
+            "trace",
+            function=self._fun,
+            options=self._options,
+            in_tree=in_tree,
+            avals=avals,
+            statics=statics,
+            names=names,
+        )
         types = [a.str_short() for a in avals]
         if config.no_tracing:
             raise RuntimeError(
@@ -125,11 +162,9 @@ class JitFunction(Generic[P, R]):
                 "jit "
                 f"needs it: the call has new types {types}"
             )
-        if config.log_compiles:
-            print(f"jit: tracing {function_name(self._fun)} for {types}")
-        function = self._fun if statics is None else statics.put_back(self._fun)
-        names = argument_names(function, *dynamic)
-        return stage_function(function, in_tree, avals, "jit", names)
+        staged = stage_function(function, in_tree, avals, "jit", names)
+        events.notify("traced", function=self._fun, program=staged.program)
+        return staged
 
     def _run(self, entry: Entry, values: Sequence[Any]) -> Sequence[Any]:
         program = entry.staged.program
@@ -144,6 +179,17 @@ class JitFunction(Generic[P, R]):
         return jit_p.bind(
             *entry.staged.operands, *values, jaxpr=program, name=function_name(self._fun)
         )
+
+    def _write_dispatcher(self, entry: Entry, in_tree: PyTreeDef, values: Sequence[Any]) -> None:
+        """Have the next call with such arguments take the short way."""
+        executable = entry.executable()
+        if entry in self._entries.dispatchers or not isinstance(executable, NativeExecutable):
+            return
+        if current_trace() is EVALUATION and all(type(v) is ConcreteArray for v in values):
+            avals = [v.aval for v in values]
+            found = dispatcher(executable, in_tree, entry.staged.out_tree, avals)
+            if found is not None:
+                self._entries.dispatchers[entry] = found
 
     def _delete_donated(self, args: tuple, kwargs: dict[str, Any]) -> None:
         options, count = self._options, len(args)
@@ -179,6 +225,7 @@ class JitFunction(Generic[P, R]):
     def clear_cache(self) -> None:
         """Forget every program traced for this function."""
         self._entries.entries.clear()
+        self._entries.dispatchers.clear()
 
     def _cache_size(self) -> int:
         return len(self._entries.entries)
@@ -188,6 +235,10 @@ class JitFunction(Generic[P, R]):
 
     def __reduce__(self) -> tuple:
         return (_rebuild, (self._fun, self._options))
+
+
+events.listen(compilelog.on_event)
+events.listen(explain.on_event)
 
 
 def _rebuild(fun: Callable, options: JitOptions) -> JitFunction:
@@ -206,13 +257,13 @@ def described_aval(x: Any) -> ShapedArray:
 _entries: "weakref.WeakKeyDictionary[Callable, dict]" = weakref.WeakKeyDictionary()
 
 
-def entries_of(fun: Callable, options: JitOptions) -> OncePerKey:
+def entries_of(fun: Callable, options: JitOptions) -> Entries:
     """The programs known for a function; every jit of it with the same options shares them."""
     try:
         per_function = _entries.setdefault(fun, {})
     except TypeError:
-        return OncePerKey()
-    return per_function.setdefault(options, OncePerKey())
+        return Entries()
+    return per_function.setdefault(options, Entries())
 
 
 def name_tuple(value: str | Iterable[str] | None) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.flat import as_value, flat_values
+from funcgrad.api.flat import flat_values
+from funcgrad.base.array import as_value
 from funcgrad.base.basis import add, concatenate, pad, scalar_like, slice_axis
 from funcgrad.base.shapes import canonical_axis
 from funcgrad.base.tree import tree_leaves, tree_unflatten

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.flat import as_value
 from funcgrad.base import dtypes, promotion
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import aval_of, shaped
 from funcgrad.base.basis import broadcast_scalar, concatenate, convert, reshape, slice_array
 from funcgrad.base.tree import tree_flatten, tree_unflatten

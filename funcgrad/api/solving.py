@@ -6,7 +6,8 @@ from typing import Any
 from funcgrad.api.custom_gradient import closure_convert
 from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.api.derivatives import jvp, linear_transpose
-from funcgrad.api.flat import as_value, flat_values, stage_function
+from funcgrad.api.flat import flat_values, stage_function
+from funcgrad.base.array import as_value
 from funcgrad.base.basis import neg
 from funcgrad.base.source import function_name
 from funcgrad.base.tree import tree_map, tree_structure, tree_unflatten

@@ -1,18 +1,31 @@
 """The stages a jitted function goes through before it runs: traced, lowered, compiled."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from funcgrad.base.aval import ShapedArray, aval_of, dtype_name
+from funcgrad.base.array import ConcreteArray, as_value
+from funcgrad.base.aval import ShapedArray, dtype_name
 from funcgrad.base.dtypes import canonicalize_dtype
 from funcgrad.base.placement import Sharding
+from funcgrad.base.switches import watching_results
+from funcgrad.base.trace import common_sharding
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
-from funcgrad.compiler.executable import Executable
-from funcgrad.compiler.pipeline import compiled, optimise
+from funcgrad.base.treediff import differences, look_at_structure, tell
+from funcgrad.compiler.describe import describe, planned
+from funcgrad.compiler.executable import Executable, NumpyTarget
+from funcgrad.compiler.llvm import engine
+from funcgrad.compiler.native import NativeExecutable
+from funcgrad.compiler.pipeline import Target, compiled, optimise, present_target
+from funcgrad.compiler.portable import LoadedExecutable
+from funcgrad.compiler.traffic import bytes_accessed
 from funcgrad.ir.cost import bytes_of, program_cost
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.ir.show import show_jaxpr
 from funcgrad.primitives.call import jit_p
+
+DIALECTS = ("jaxpr", "loops", "llvm", "asm")
+# Differences that an error about arguments lists.
+SHOWN_DIFFERENCES = 5
 
 
 class ShapeDtypeStruct:
@@ -66,123 +79,267 @@ def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
 
 
-class Traced:
+class Stage:
+    """What every stage knows of the function's arguments and outputs."""
+
+    fun_name: str
+    in_tree: PyTreeDef
+    out_tree: PyTreeDef
+    _in_avals: Sequence[ShapedArray]
+    _out_avals: Sequence[ShapedArray]
+
+    @property
+    def in_avals(self) -> Any:
+        """The types of the arguments, as (args, kwargs)."""
+        return tree_unflatten(self.in_tree, self._in_avals)
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the outputs, in their tree."""
+        return tree_unflatten(self.out_tree, self._out_avals)
+
+    @property
+    def args_info(self) -> Any:
+        """The shapes and dtypes of the arguments, as (args, kwargs)."""
+        return tree_unflatten(self.in_tree, list(map(struct_of, self._in_avals)))
+
+    @property
+    def out_info(self) -> Any:
+        """The shapes and dtypes of the outputs, in their tree."""
+        return tree_unflatten(self.out_tree, list(map(struct_of, self._out_avals)))
+
+
+class Traced(Stage):
     """A function written down for one kind of arguments."""
 
     def __init__(self, name: str, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef):
         self.fun_name = name
         self.jaxpr = jaxpr
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-
-    @property
-    def out_info(self) -> Any:
-        """The shapes and dtypes of the outputs, in their tree."""
-        return tree_unflatten(self.out_tree, [struct_of(a) for a in self.jaxpr.out_avals])
-
-    @property
-    def args_info(self) -> Any:
-        """The shapes and dtypes of the arguments, as (args, kwargs)."""
-        return tree_unflatten(self.in_tree, [struct_of(a) for a in self.jaxpr.in_avals])
+        self.in_tree, self.out_tree = in_tree, out_tree
+        self._in_avals, self._out_avals = jaxpr.in_avals, jaxpr.out_avals
 
     def lower(self) -> "Lowered":
         return Lowered(self)
 
 
-class _Stage:
-    """What every stage knows of the function's arguments and outputs."""
+class Lowered(Stage):
+    """A traced program that can be printed, measured or compiled."""
 
     def __init__(self, traced: Traced):
         self._traced = traced
-
-    @property
-    def in_tree(self) -> PyTreeDef:
-        return self._traced.in_tree
-
-    @property
-    def out_tree(self) -> PyTreeDef:
-        return self._traced.out_tree
-
-    @property
-    def args_info(self) -> Any:
-        return self._traced.args_info
-
-    @property
-    def out_info(self) -> Any:
-        return self._traced.out_info
-
-
-class Lowered(_Stage):
-    """A traced program that can be printed, measured or compiled."""
+        self.fun_name = traced.fun_name
+        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
+        self._in_avals, self._out_avals = traced._in_avals, traced._out_avals
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The optimised program as text; with `debug_info`, each equation's user line too."""
-        if dialect not in (None, "jaxpr"):
-            raise ValueError(f"as_text: the only dialect is 'jaxpr', got {dialect!r}")
-        return show_jaxpr(optimise(self._traced.jaxpr), source=debug_info)
+        """The program as text, optimised for where it would run now.
+
+        Args:
+            dialect: "jaxpr" for the equations, "loops" for the steps and kernels that they become,
+                "llvm" or "asm" for the code of those; None is the first two.
+            debug_info: whether to show the user's line of each equation and step in full.
+
+        Raises:
+            ValueError: for a dialect that there is not, or not where NumPy runs the program.
+        """
+        program = optimise(self._traced.jaxpr)
+        return program_text(program, present_target(), dialect, debug_info)
 
     def compiler_ir(self, dialect: str | None = None) -> ClosedJaxpr:
         """The optimised program itself."""
+        if dialect not in (None, "jaxpr"):
+            raise ValueError(
+                f"compiler_ir has the dialect 'jaxpr', got {dialect!r}; as_text shows "
+                f"{', '.join(map(repr, DIALECTS))} as text."
+            )
         return optimise(self._traced.jaxpr)
 
     def cost_analysis(self) -> dict[str, float]:
-        """Counted by equations: `flops`, `transcendentals`, `bytes accessed`."""
+        """Counted by equations, as if each moved all it reads and writes through memory.
+
+        Returns:
+            `flops`: one an element of an elementwise operation, two a multiplication in a matrix
+            product; `transcendentals`: elements of exp, log, tanh and the like; `bytes accessed`.
+        """
         return program_cost(optimise(self._traced.jaxpr))
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> "Compiled":
+        """The program ready to run where it would run now; it takes no options."""
         if compiler_options:
-            raise ValueError(f"compile: unknown compiler options {sorted(compiler_options)}")
-        return Compiled(self._traced, compiled(self._traced.jaxpr))
+            raise ValueError(
+                f"compile has no compiler options, got {', '.join(map(repr, compiler_options))}; "
+                "settings such as isa and strict_fp are switches of funcgrad.config."
+            )
+        return Compiled(self, compiled(self._traced.jaxpr), self._traced.jaxpr)
 
 
-class Compiled(_Stage):
+class Compiled(Stage):
     """A program compiled for one kind of arguments; call it with exactly that kind."""
 
-    def __init__(self, traced: Traced, executable: Executable):
-        super().__init__(traced)
-        self._executable = executable
+    def __init__(
+        self,
+        stage: Stage,
+        executable: Executable | NativeExecutable,
+        program: ClosedJaxpr | None,
+        names: Sequence[str] = (),
+    ):
+        self.fun_name = stage.fun_name
+        self.in_tree, self.out_tree = stage.in_tree, stage.out_tree
+        self._in_avals, self._out_avals = stage._in_avals, stage._out_avals
+        self._executable, self._program = executable, program
+        self._names = program.jaxpr.debug_info.arg_names if program is not None else tuple(names)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on arguments of the types compiled for, static ones left out.
+
+        Raises:
+            TypeError: if the arguments have another structure, shape or dtype, or are traced.
+        """
         leaves, in_tree = tree_flatten((args, kwargs))
-        if in_tree != self._traced.in_tree:
-            raise TypeError(
-                f"Compiled {self._traced.fun_name} was made for arguments of the tree "
-                f"{self._traced.in_tree}, called with {in_tree}"
-            )
-        expected = self._traced.jaxpr.in_avals
-        for i, (leaf, aval) in enumerate(zip(leaves, expected, strict=True)):
-            got = aval_of(leaf)
-            if (got.shape, got.dtype) != (aval.shape, aval.dtype):
-                raise TypeError(
-                    f"{self._traced.fun_name} was compiled for other argument types: argument {i} "
-                    "has to "
-                    f"be {aval.str_short()}, got {got.str_short()}"
-                )
-        outs = jit_p.bind(*leaves, jaxpr=self._traced.jaxpr, name=self._traced.fun_name)
-        return tree_unflatten(self._traced.out_tree, outs)
+        if in_tree != self.in_tree:
+            raise self._other_structure(in_tree)
+        values = list(map(as_value, leaves))
+        self._check(values)
+        executable = self._executable
+        if self._program is not None and watching_results():
+            executable = compiled(self._program)
+        sharding = common_sharding(jit_p, values)
+        outs = executable(*(v.buffer for v in values))
+        arrays = [ConcreteArray(o, a, sharding) for o, a in zip(outs, self._out_avals)]
+        return tree_unflatten(self.out_tree, arrays)
 
-    def as_text(self) -> str:
-        """The program that runs, as text."""
-        return show_jaxpr(self._executable.program)
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """The same as calling it."""
+        return self(*args, **kwargs)
 
-    def cost_analysis(self) -> dict[str, float]:
-        """Counted by equations: `flops`, `transcendentals`, `bytes accessed`."""
-        return program_cost(self._executable.program)
-
-    def memory_analysis(self) -> "MemoryAnalysis":
-        """Bytes of arguments and outputs."""
-        program = self._executable.program
-        return MemoryAnalysis(
-            sum(map(bytes_of, program.in_avals)), sum(map(bytes_of, program.out_avals))
+    def _other_structure(self, in_tree: PyTreeDef) -> TypeError:
+        looks = (look_at_structure, look_at_structure)
+        found = list(differences(self.in_tree, in_tree, *looks, prefix=False))
+        lines = [tell(d, "the compiled function", "the call") for d in found[:SHOWN_DIFFERENCES]]
+        return TypeError(
+            f"{self.fun_name} was compiled for an input pytree that does not match the call. As "
+            "(args, kwargs), " + "; ".join(lines)
         )
 
-    def runtime_executable(self) -> Executable:
+    def _check(self, values: Sequence[Any]) -> None:
+        """Raise a TypeError if shapes or dtypes are not those compiled for; weak types may differ."""
+        for value, name in zip(values, self._names):
+            if type(value) is not ConcreteArray:
+                raise TypeError(
+                    f"{self.fun_name} is compiled for one signature, so transformations cannot be "
+                    f"applied to it: argument {name} is traced here ({type(value).__name__}). "
+                    "Transform the function that was compiled, then compile the result."
+                )
+        wrong = [
+            f"argument {name} was {aval.str_short()} when compiled and is "
+            f"{value.aval.str_short()} in this call"
+            for value, aval, name in zip(values, self._in_avals, self._names, strict=True)
+            if (value.aval.shape, value.aval.dtype) != (aval.shape, aval.dtype)
+        ]
+        if wrong:
+            more = len(wrong) - SHOWN_DIFFERENCES
+            tail = f"; and {more} more" if more > 0 else ""
+            raise TypeError(
+                f"{self.fun_name} was compiled for other argument types: "
+                f"{'; '.join(wrong[:SHOWN_DIFFERENCES])}{tail}. Was enable_x64 the same then?"
+            )
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The program that runs as text; the dialects are those of `Lowered.as_text`."""
+        executable = self._with_program("as_text")
+        return program_text(executable.program, executable.target, dialect, debug_info)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """What one call computes and moves.
+
+        Returns:
+            `flops` and `transcendentals` as `Lowered.cost_analysis` counts them, and `bytes
+            accessed`: what the steps read and write in memory once operations are fused.
+        """
+        executable = self._with_program("cost_analysis")
+        cost = program_cost(executable.program)
+        if isinstance(executable, NativeExecutable):
+            plan, _ = planned(executable.program, optimise, executable.target)
+            cost["bytes accessed"] = float(bytes_accessed(plan))
+        return cost
+
+    def memory_analysis(self) -> "MemoryAnalysis":
+        """What one call takes in memory, and the code itself."""
+        executable = self._executable
+        temp = code = consts = 0
+        if isinstance(executable, NativeExecutable):
+            temp, code = executable.native.arena, len(executable.image)
+            consts = sum(bytes_of(c.aval) for c in executable.native.consts)
+        return MemoryAnalysis(
+            generated_code_size_in_bytes=code,
+            argument_size_in_bytes=sum(map(bytes_of, self._in_avals)),
+            output_size_in_bytes=sum(map(bytes_of, self._out_avals)),
+            temp_size_in_bytes=temp,
+            constant_size_in_bytes=consts,
+        )
+
+    def runtime_executable(self) -> Executable | NativeExecutable:
+        """What runs the program on buffers."""
+        return self._executable
+
+    def _with_program(self, asked: str) -> Executable | NativeExecutable:
+        if isinstance(self._executable, LoadedExecutable):
+            raise ValueError(
+                f"{asked}: {self.fun_name} was deserialized, and only its machine code travelled. "
+                "Ask the Compiled that was serialized."
+            )
         return self._executable
 
 
-class MemoryAnalysis:
-    """What a compiled program keeps in memory, in bytes."""
+class MemoryAnalysis(NamedTuple):
+    """What a compiled program takes in memory, in bytes.
 
-    def __init__(self, argument_bytes: int, output_bytes: int):
-        self.argument_size_in_bytes = argument_bytes
-        self.output_size_in_bytes = output_bytes
+    `temp` is what a call needs besides arguments and outputs, which never share memory. The code
+    does not count library functions, which all programs share. Where NumPy runs the program, only
+    arguments and outputs are known.
+    """
+
+    generated_code_size_in_bytes: int
+    argument_size_in_bytes: int
+    output_size_in_bytes: int
+    temp_size_in_bytes: int
+    constant_size_in_bytes: int
+    alias_size_in_bytes: int = 0
+    host_generated_code_size_in_bytes: int = 0
+    host_argument_size_in_bytes: int = 0
+    host_output_size_in_bytes: int = 0
+    host_temp_size_in_bytes: int = 0
+    host_alias_size_in_bytes: int = 0
+
+    @property
+    def peak_memory_in_bytes(self) -> int:
+        """Arguments, outputs, temporaries and constants together."""
+        return sum(self[1:5])
+
+
+def program_text(
+    program: ClosedJaxpr, target: Target, dialect: str | None, debug_info: bool
+) -> str:
+    """The text of an optimised program in one of the dialects."""
+    if dialect is not None and dialect not in DIALECTS:
+        raise ValueError(
+            f"as_text: there is no dialect {dialect!r} here; there are "
+            f"{', '.join(map(repr, DIALECTS))}. Programs are not lowered to HLO."
+        )
+    equations = show_jaxpr(program, source=debug_info)
+    if dialect == "jaxpr":
+        return equations
+    if isinstance(target, NumpyTarget):
+        if dialect is None:
+            return equations
+        raise ValueError(
+            f"as_text: there is no {dialect!r} of this program, since NumPy runs it equation by "
+            "equation: llvmlite is missing, or a debugging switch is on."
+        )
+    plan, native = planned(program, optimise, target)
+    if dialect == "llvm":
+        return native.text
+    if dialect == "asm":
+        return engine.assembly(native.text, target)
+    loops = describe(program, plan, native, source=debug_info)
+    return loops if dialect == "loops" else f"{equations}\n\n{loops}"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from funcgrad.api.flat import FlatFunction, argument_names, check_arguments, flat_values
+from funcgrad.api.flat import FlatFunction, argument_names, checked_values
 from funcgrad.base.aval import aval_of
 from funcgrad.base.axes import AxisName
 from funcgrad.base.basis import expand, moveaxis
@@ -59,7 +59,7 @@ def vmap(
         assert flat.out_tree is not None
         wanted = flatten_axes("vmap out_axes", flat.out_tree, out_axes)
         placed = [
-            place_axis(fun, flat.out_tree, i, o, w, a, given.size)
+            o if w == a else place_axis(fun, flat.out_tree, i, o, w, a, given.size)
             for i, (o, w, a) in enumerate(zip(outs, where, wanted, strict=True))
         ]
         return tree_unflatten(flat.out_tree, placed)
@@ -106,15 +106,10 @@ def mapped_arguments(
     kwargs: dict[str, Any],
 ) -> MappedArguments:
     """The arguments of a call to a mapped function, checked against in_axes."""
-    check_arguments(name, fun, args, kwargs)
-    values, in_tree = flat_values((args, kwargs))
+    values, in_tree = checked_values(name, fun, args, kwargs)
     names = lambda: argument_names(fun, args, kwargs)
-    axes = tuple(
-        canonical_in_axis(name, v, a, names, i)
-        for i, (v, a) in enumerate(
-            zip(values, argument_axes(name, fun, in_tree, in_axes, args, kwargs), strict=True)
-        )
-    )
+    asked = argument_axes(name, fun, in_tree, in_axes, args, kwargs)
+    axes = tuple([canonical_in_axis(name, values[i], a, names, i) for i, a in enumerate(asked)])
     size = mapped_size(name, fun, values, axes, axis_size, names)
     return MappedArguments(values, axes, size, in_tree, names)
 
@@ -123,6 +118,8 @@ def argument_axes(
     name: str, fun: Callable, in_tree: Any, in_axes: Any, args: Sequence, kwargs: dict
 ) -> list[int | None]:
     """One axis (or None) for each argument leaf."""
+    if type(in_axes) is int and (in_axes == 0 or not kwargs):
+        return [in_axes] * in_tree.num_leaves
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
@@ -145,7 +142,7 @@ def canonical_in_axis(
 ) -> int | None:
     if axis is None:
         return None
-    axis = concrete_int(axis, "in_axes")
+    axis = axis if type(axis) is int else concrete_int(axis, "in_axes")
     ndim = len(aval_of(value).shape)
     if not -ndim <= axis < ndim:
         raise ValueError(
@@ -164,14 +161,14 @@ def mapped_size(
     names: Callable[[], Sequence[str]],
 ) -> int:
     """The one size of all mapped axes; a ValueError lists who has which when they differ."""
-    sizes = {
-        i: aval_of(v).shape[a]
-        for i, (v, a) in enumerate(zip(values, axes, strict=True))
-        if a is not None
-    }
+    sizes = {}
+    for i, axis in enumerate(axes):
+        if axis is not None:
+            sizes[i] = aval_of(values[i]).shape[axis]
+    distinct = set(sizes.values())
     if axis_size is not None:
         axis_size = concrete_int(axis_size, "axis_size")
-    distinct = set(sizes.values()) | ({axis_size} if axis_size is not None else set())
+        distinct.add(axis_size)
     if len(distinct) == 1:
         return distinct.pop()
     where = function_name(fun)

@@ -32,12 +32,13 @@ class ConcreteArray(Array):
     @property
     def buffer(self) -> Buffer:
         """The NumPy or CuPy array inside; raises DonatedBufferError once it has been given away."""
-        if self._buffer is None:
+        buffer = self._buffer
+        if buffer is None:
             raise DonatedBufferError(
                 f"Array has been deleted: {self.aval.str_short()} was donated to a call "
                 "(donate_argnums) or deleted. Use the call's result, or do not donate it."
             )
-        return self._buffer
+        return buffer
 
     # conversions to Python and NumPy
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -220,3 +221,8 @@ def as_array(x: Any) -> ConcreteArray:
         f"a value of type {type(x).__name__} is not a valid array type: {x!r:.80}. Arrays, NumPy "
         "arrays and Python numbers are; wrap other data in a pytree of those."
     )
+
+
+def as_value(x: Any) -> Any:
+    """As an Array: tracers and Arrays unchanged, NumPy values and numbers converted."""
+    return x if isinstance(x, Array) else as_array(x)

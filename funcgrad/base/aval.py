@@ -1,6 +1,9 @@
 """What is known of a value before it exists: shape, dtype, and whether the dtype is only a hint."""
 
 import math
+import threading
+import weakref
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -9,19 +12,23 @@ from funcgrad.base import dtypes, promotion
 
 
 class ShapedArray:
-    """An abstract array. A weakly typed one (from a Python scalar) yields to any other dtype."""
+    """An abstract array. A weakly typed one (from a Python scalar) yields to any other dtype.
 
-    __slots__ = ("__weakref__", "_hash", "dtype", "shape", "weak_type")
+    Equal ones are one object, so that comparing and hashing them is comparing identities.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "shape", "weak_type")
 
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, weak_type: bool = False):
-        self.shape = tuple(shape)
-        self.dtype = dtype if isinstance(dtype, dtypes.KeyType) else np.dtype(dtype)
-        self.weak_type = weak_type
-        self._hash = hash((self.shape, self.dtype, weak_type))
+    def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> "ShapedArray":
+        return shaped(
+            tuple(shape),
+            dtype if isinstance(dtype, dtypes.KeyType) else np.dtype(dtype),
+            bool(weak_type),
+        )
 
     @property
     def ndim(self) -> int:
@@ -31,10 +38,18 @@ class ShapedArray:
     def size(self) -> int:
         return math.prod(self.shape)
 
-    def update(self, **changes: Any) -> "ShapedArray":
+    def update(
+        self,
+        shape: tuple[int, ...] | None = None,
+        dtype: Any = None,
+        weak_type: bool | None = None,
+    ) -> "ShapedArray":
         """The same with some of shape, dtype, weak_type replaced."""
-        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type, **changes}
-        return shaped(**fields)
+        return shaped(
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.weak_type if weak_type is None else weak_type,
+        )
 
     def strip_weak_type(self) -> "ShapedArray":
         return self.update(weak_type=False) if self.weak_type else self
@@ -43,20 +58,6 @@ class ShapedArray:
         """`float32[3,2]`, or `f32[3,2]` with `short_dtypes`; a weak type is marked by `~`."""
         name = dtypes.short_name(self.dtype) if short_dtypes else dtype_name(self.dtype)
         return f"{name}[{','.join(map(str, self.shape))}]"
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
-            isinstance(other, ShapedArray)
-            and self._hash == other._hash
-            and self.shape == other.shape
-            and self.dtype == other.dtype
-            and self.weak_type == other.weak_type
-        )
-
-    def __hash__(self) -> int:
-        return self._hash
 
     def __len__(self) -> int:
         if not self.shape:
@@ -71,18 +72,47 @@ class ShapedArray:
         return (shaped, (self.shape, self.dtype, self.weak_type))
 
 
-_interned: dict[tuple, ShapedArray] = {}
+KEPT_AVALS = 4096
+
+_interned: dict[tuple, "_Interned"] = {}
+_kept: deque[ShapedArray] = deque(maxlen=KEPT_AVALS)  # so that a short-lived one is not remade
+_interning = threading.RLock()
+
+
+class _Interned(weakref.ref):
+    """The table's hold on an aval: the entry goes when the aval does."""
+
+    __slots__ = ("key",)
+    key: tuple
+
+
+def _forget(entry: _Interned) -> None:
+    with _interning:
+        if _interned.get(entry.key) is entry:
+            del _interned[entry.key]
 
 
 def shaped(shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> ShapedArray:
-    """The ShapedArray of these fields, the same object every time (so comparing is fast)."""
+    """The ShapedArray of these fields; `dtype` is a dtype, not just something that names one."""
+    entry = _interned.get((shape, dtype, weak_type))
+    aval = None if entry is None else entry()
+    return _intern(shape, dtype, weak_type) if aval is None else aval
+
+
+def _intern(shape: tuple[int, ...], dtype: Any, weak_type: bool) -> ShapedArray:
+    if not isinstance(dtype, np.dtype | dtypes.KeyType):
+        return ShapedArray(shape, dtype, weak_type)
     key = (shape, dtype, weak_type)
-    aval = _interned.get(key)
-    if aval is None:
-        if len(_interned) > 65536:
-            _interned.clear()
-        aval = _interned[key] = ShapedArray(shape, dtype, weak_type)
-    return aval
+    with _interning:
+        entry = _interned.get(key)
+        aval = None if entry is None else entry()
+        if aval is None:
+            aval = object.__new__(ShapedArray)
+            aval.shape, aval.dtype, aval.weak_type = shape, dtype, weak_type
+            entry = _interned[key] = _Interned(aval, _forget)
+            entry.key = key
+            _kept.append(aval)
+        return aval
 
 
 def dtype_name(dtype: Any) -> str:

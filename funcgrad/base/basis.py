@@ -131,7 +131,8 @@ def iota(dtype: Any, shape: Shape, dimension: int = 0) -> Any:
 def broadcast_scalar(value: Any, aval: ShapedArray) -> Any:
     """A number (or 0-d array) in every element of an array of this type."""
     if not hasattr(value, "aval"):
-        value = ConcreteArray(np.array(value, buffer_dtype(aval.dtype)), aval.update(shape=()))
+        scalar = aval.update(shape=()) if aval.shape else aval
+        value = ConcreteArray(np.array(value, buffer_dtype(aval.dtype)), scalar)
     return broadcast_in_dim(value, aval.shape, ()) if aval.shape else value
 
 

@@ -88,9 +88,13 @@ class Config:
     disable_jit = Switch(False, FLAG, "Run what jit wraps operation by operation.", traced=True)
     no_tracing = Switch(False, FLAG, "Raise where jit would trace.")
     no_execution = Switch(False, FLAG, "Raise where an operation would be evaluated.", traced=True)
-    debug_nans = Switch(False, FLAG, "Raise at the operation that makes a nan.", traced=True)
-    debug_infs = Switch(False, FLAG, "Raise at the operation that makes an infinity.", traced=True)
-    enable_checks = Switch(False, FLAG, "Check every program after each pass; slow.")
+    debug_nans = Switch(
+        False, FLAG, "Raise at the operation that makes a nan.", traced=True, watched=True
+    )
+    debug_infs = Switch(
+        False, FLAG, "Raise at the operation that makes an infinity.", traced=True, watched=True
+    )
+    enable_checks = Switch(False, FLAG, "Check every program after each pass; slow.", watched=True)
     check_tracer_leaks = Switch(False, FLAG, "Raise as soon as a tracer outlives its trace.")
     check_static_indices = Switch(
         False, FLAG, "Raise when an index known while tracing is out of bounds.", traced=True
@@ -143,18 +147,45 @@ class Config:
         "What happens to an array freed by the cycle collector instead of its reference count.",
     )
 
+    # compiled programs
+    isa = Switch(
+        None,
+        choice(None, "avx512", "avx2", "sse2", "neon"),
+        "The vector instructions to generate, at most what the processor has; None is its best.",
+        traced=True,
+    )
+    num_threads = Switch(
+        0,
+        integer(0),
+        "Threads that share a program's work, read when the first program is compiled; 0 is one "
+        "for each CPU allowed.",
+    )
+    pooled_memory = Switch(
+        -1, integer(-1), "Bytes of freed arrays kept for the next ones; -1 is a quarter of the RAM."
+    )
+    compilation_cache = Switch(
+        "on",
+        TEXT,
+        "Where compiled programs are kept: 'on' for compilation_cache_dir, 'off' for nowhere, or a "
+        "folder. Whoever may write there can run code as you.",
+    )
+
     # compiled programs on disk
     enable_compilation_cache = Switch(True, FLAG, "Keep compiled programs on disk.")
-    compilation_cache_dir = Switch(None, TEXT, "The folder of compiled programs; None keeps none.")
-    compilation_cache_max_size = Switch(-1, integer(-1), "Bytes to keep at most; -1 is no limit.")
+    compilation_cache_dir = Switch(
+        None, TEXT, "The folder of compiled programs; None is the user's own."
+    )
+    compilation_cache_max_size = Switch(
+        -1, integer(-1), "Bytes to keep at most; -1 is no limit, or 1 GiB in the user's own folder."
+    )
     persistent_cache_min_compile_time_secs = Switch(
-        1.0, SECONDS, "Programs that compile faster than this are not kept."
+        1.0, SECONDS, "Has no effect: most programs compile faster, and all are kept."
     )
     persistent_cache_min_entry_size_bytes = Switch(
         0, integer(-1), "Programs smaller than this are not kept."
     )
     raise_persistent_cache_errors = Switch(
-        False, FLAG, "Raise what goes wrong with the folder, instead of warning."
+        False, FLAG, "Raise what goes wrong with the folder, instead of making do without."
     )
 
     # What every trace depends on, as a hashable key.

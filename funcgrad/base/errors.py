@@ -45,3 +45,11 @@ class DonatedBufferError(RuntimeError):
 
 class UnboundAxisNameError(NameError):
     """A collective named an axis that no enclosing `vmap` or `pmap` binds."""
+
+
+class CodeGenerationError(RuntimeError):
+    """Generated code was refused by LLVM or its linker: a fault of funcgrad itself."""
+
+
+class OutOfMemoryError(MemoryError):
+    """Memory for an array was refused; the message says how much was asked and what is in use."""

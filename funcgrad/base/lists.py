@@ -44,7 +44,7 @@ def spread(mask: Sequence[bool], values: Iterable[T]) -> list[T | None]:
 
 def present(items: Sequence[Any]) -> Mask:
     """Which items are not None."""
-    return tuple(x is not None for x in items)
+    return tuple([x is not None for x in items])
 
 
 def given(items: Iterable[T | None]) -> list[T]:

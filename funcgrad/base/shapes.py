@@ -124,9 +124,8 @@ def strided(size: int, window: int, stride: int) -> int:
     return 0 if size < window else (size - window) // stride + 1
 
 
-def remove_axes(shape: Shape, axes: Iterable[int]) -> Shape:
-    gone = set(axes)
-    return tuple(d for i, d in enumerate(shape) if i not in gone)
+def remove_axes(shape: Shape, axes: Sequence[int]) -> Shape:
+    return tuple([d for i, d in enumerate(shape) if i not in axes])
 
 
 def insert_dim(shape: Shape, axis: int, size: int) -> Shape:

@@ -3,6 +3,8 @@
 import linecache
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from types import CodeType
 from typing import NamedTuple
 
@@ -53,23 +55,29 @@ class Remembered(NamedTuple):
 
 Place = Source | Remembered
 
+# A NamedTuple's own constructor is a Python function, twice as slow as the tuple's.
+_source: Callable[[tuple], Source] = partial(tuple.__new__, Source)
+
 
 def _ours(filename: str) -> bool:
-    known = _is_ours.get(filename)
-    if known is None:
-        known = filename.startswith((_PACKAGE, "<funcgrad"))
-        known = known or os.path.basename(filename) in ("contextlib.py", "functools.py")
-        _is_ours[filename] = known
+    known = filename.startswith((_PACKAGE, "<funcgrad"))
+    known = known or os.path.basename(filename) in ("contextlib.py", "functools.py")
+    _is_ours[filename] = known
     return known
 
 
-def user_source() -> Source | None:
-    """The innermost frame that is not funcgrad's own, or None when there is none."""
-    frame = sys._getframe(1)
+def user_source(skipped: int = 0) -> Source | None:
+    """The innermost frame that is not funcgrad's own, or None when there is none.
+
+    The `skipped` nearest ones are known to be its own, the caller's first.
+    """
+    frame = sys._getframe(skipped + 1)
     while frame is not None:
         code = frame.f_code
-        if not _ours(code.co_filename):
-            return Source(code, frame.f_lasti)
+        filename = code.co_filename
+        ours = _is_ours.get(filename)
+        if not (_ours(filename) if ours is None else ours):
+            return _source((code, frame.f_lasti))
         frame = frame.f_back
     return None
 

@@ -115,12 +115,24 @@ PRECISION = choice(
 class _Overrides(dict[str, Any]):
     """What the `with` blocks around the running code set, by name; a new one for every change."""
 
-    __slots__ = ("generation", "key")
+    __slots__ = ("generation", "key", "watching")
 
     def __init__(self, values: dict[str, Any] | None = None):
         super().__init__(values or {})
         self.generation = -1
         self.key: tuple = ()
+        self.watching = False
+
+    def refresh(self) -> None:
+        """Work out anew what follows from all switches together."""
+        generation = _generation
+        self.key = tuple(
+            (switch.name, value)
+            for switch in _traced
+            if (value := self.get(switch.name, switch.process_value)) != switch.default
+        )
+        self.watching = any(self.get(s.name, s.process_value) for s in _watched)
+        self.generation = generation
 
 
 _overrides: ContextVar[_Overrides] = ContextVar("funcgrad_overrides", default=_Overrides())  # noqa: B039
@@ -129,12 +141,14 @@ _generation = 0  # counts the changes of process-wide values, so that cached tra
 
 SWITCHES: dict[str, "Switch[Any]"] = {}
 _traced: list["Switch[Any]"] = []
+_watched: list["Switch[Any]"] = []
 
 
 class Switch(Generic[T]):
     """One setting. Read on `config` it is its value; called with a value it is a context manager.
 
-    `also` names switches that take every value this one is given.
+    `traced` ones are part of what every trace depends on; `watched` ones, if on, make evaluation
+    look at every result. `also` names switches that take every value this one is given.
     """
 
     def __init__(
@@ -144,6 +158,7 @@ class Switch(Generic[T]):
         help: str,
         *,
         traced: bool = False,
+        watched: bool = False,
         also: tuple[str, ...] = (),
     ):
         self.name = self.__name__ = ""
@@ -152,6 +167,8 @@ class Switch(Generic[T]):
         self.__doc__ = help
         if traced:
             _traced.append(self)
+        if watched:
+            _watched.append(self)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = self.__name__ = name
@@ -251,11 +268,13 @@ def traced_values() -> tuple:
     """The traced switches that differ from their defaults, as (name, value) pairs; hashable."""
     overrides = _overrides.get()
     if overrides.generation != _generation:
-        generation = _generation
-        overrides.key = tuple(
-            (switch.name, value)
-            for switch in _traced
-            if (value := overrides.get(switch.name, switch.process_value)) != switch.default
-        )
-        overrides.generation = generation
+        overrides.refresh()
     return overrides.key
+
+
+def watching_results() -> bool:
+    """Whether any of the watched switches is on."""
+    overrides = _overrides.get()
+    if overrides.generation != _generation:
+        overrides.refresh()
+    return overrides.watching

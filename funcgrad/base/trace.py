@@ -4,10 +4,10 @@ The current trace stands in a context variable. Each trace keeps its parent and 
 running whatever the rule calls under the parent; at the bottom, evaluation runs the array library.
 """
 
-import contextlib
 import contextvars
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad.base import source
 from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import ShapedArray
-from funcgrad.base.backend import namespace, to_numpy
+from funcgrad.base.backend import ERROR_STATE, IGNORE_ERRORS, namespace, to_numpy
 from funcgrad.base.config import config
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.errors import (
@@ -27,6 +27,7 @@ from funcgrad.base.errors import (
 )
 from funcgrad.base.memo import Cache
 from funcgrad.base.methods import Array
+from funcgrad.base.switches import watching_results
 
 Rule = Callable[..., Any]
 Effects = frozenset
@@ -38,6 +39,8 @@ class Primitive:
 
     __slots__ = ("__weakref__", "name")
 
+    runs_user_code = False  # whether its rules do
+
     def __init__(self, name: str):
         self.name = name
 
@@ -45,8 +48,12 @@ class Primitive:
         return _current.get().process(self, args, params)
 
     def bind1(self, *args: Any, **params: Any) -> Any:
-        (out,) = self.bind(*args, **params)
+        (out,) = _current.get().process(self, args, params)
         return out
+
+    def bind_list(self, args: Sequence, params: dict[str, Any]) -> tuple:
+        """`bind(*args, **params)`, at less cost."""
+        return _current.get().process(self, args, params)
 
     def __repr__(self) -> str:
         return self.name
@@ -60,11 +67,7 @@ class CallPrimitive(Primitive):
 
     __slots__ = ()
 
-    def bind(self, *args: Any, fun: Callable, **params: Any) -> tuple:
-        trace = _current.get()
-        if trace is EVALUATION:
-            return tuple(fun(*args))
-        return trace.process(self, args, {"fun": fun, **params})
+    runs_user_code = True
 
 
 # The two tables that a value and its abstract value are computed by.
@@ -72,9 +75,19 @@ evaluate_rules: dict[Primitive, Rule] = {}  # (xp, *buffers, **params) -> buffer
 abstract_rules: dict[Primitive, Rule] = {}  # (*avals, **params) -> (avals, effects)
 
 
-def single(rule: Rule) -> Rule:
-    """The evaluate rule of a primitive with one output, from a function that returns just that."""
-    return lambda xp, *buffers, **params: (rule(xp, *buffers, **params),)
+class single:
+    """The evaluate rule of a primitive with one output, from a function that returns just that.
+
+    The function is array code alone: it binds no primitives, and calls nothing that might.
+    """
+
+    __slots__ = ("rule",)
+
+    def __init__(self, rule: Rule):
+        self.rule = rule
+
+    def __call__(self, xp: Any, *buffers: Any, **params: Any) -> tuple:
+        return (self.rule(xp, *buffers, **params),)
 
 
 def pure(rule: Rule) -> Rule:
@@ -130,6 +143,9 @@ def mark_source(error: BaseException) -> None:
         error.add_note(f"At {place.describe()}")
 
 
+# Between the user and a rule or an equation stand at least bind, process, and apply or record.
+FRAMES_OF_BIND = 3
+
 # Set while a program is replayed: the line that its equation was first written at.
 inherited_source: contextvars.ContextVar[source.Place | None] = contextvars.ContextVar(
     "inherited_source", default=None
@@ -149,16 +165,49 @@ def at_source(place: source.Place | None, function: Callable, /, *args: Any, **k
         inherited_source.reset(token)
 
 
+class sources:
+    """For replaying equations: in the block, a function says at which line the next was written."""
+
+    __slots__ = ("token",)
+
+    def __enter__(self) -> Callable[[source.Place | None], Any]:
+        outer = inherited_source.get()
+        self.token = inherited_source.set(outer)
+        return inherited_source.set if outer is None else _keep_outer
+
+    def __exit__(self, *exception: object) -> None:
+        inherited_source.reset(self.token)
+
+
+def _keep_outer(place: source.Place | None) -> None:
+    """A line is inherited already, and stays."""
+
+
 class Trace:
     """One interpreter at work. `alive` turns False when the call that started it returns."""
 
     parent: "Trace"
     alive: bool = True
     description: str = "a transformation"
+    records: bool = False  # whether this trace or one below it writes down equations
 
     def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
         """What binding `primitive` to `args` means in this interpreter."""
         raise TypeError(f"{type(self).__name__} does not interpret primitives")
+
+    def apply(self, primitive: Primitive, rule: Rule, args: tuple, params: dict[str, Any]) -> Any:
+        """Run a rule of a primitive under the parent; what it records has the user's line."""
+        parent = self.parent
+        token = _current.set(parent)
+        placed = None
+        if parent.records and inherited_source.get() is None and not primitive.runs_user_code:
+            placed = inherited_source.set(source.user_source(FRAMES_OF_BIND))
+        try:
+            return rule(*args, **params)
+        finally:
+            if placed is not None:
+                inherited_source.reset(placed)
+            _current.reset(token)
 
     def check_alive(self, value: Any) -> None:
         """Raise if `value` is a tracer whose own trace has ended."""
@@ -289,26 +338,46 @@ class Evaluation(Trace):
         self.entries: Cache = Cache(65536)
 
     def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
-        arrays = [a if type(a) is ConcreteArray else self.concrete(a) for a in args]
-        key = (primitive, *[a.aval for a in arrays], *params.items())
+        if primitive.runs_user_code:
+            return tuple(under(self, params["fun"], *args))
+        parts, buffers, committed = [primitive], [], False
+        for arg in args:
+            array = arg if type(arg) is ConcreteArray else self.concrete(arg)
+            buffer = array._buffer
+            parts.append(array.aval)
+            buffers.append(array.buffer if buffer is None else buffer)
+            if array._sharding is not None:
+                committed = True
+        key = (*parts, *params.items()) if params else tuple(parts)
         entry = self.entries.get(key)
         if entry is None:
-            avals, _ = abstract_eval(primitive, [a.aval for a in arrays], params)
-            entry = (avals, partial(evaluate_rules[primitive], **params))
-            if not holds_code(params.values()):
-                self.entries[key] = entry
-        avals, evaluate = entry
-        buffers = [a.buffer for a in arrays]
-        xp = namespace(buffers[0]) if buffers else np
-        with np.errstate(all="ignore"):
-            outs = evaluate(xp, *buffers)
-        sharding = common_sharding(primitive, arrays)
-        results = tuple(map(ConcreteArray, outs, avals, [sharding] * len(avals)))
-        if config.enable_checks:
-            check_buffers(primitive, results)
-        if config.debug_nans or config.debug_infs:
-            check_finite(primitive, results)
+            entry = self.entry(key, primitive, params)
+        avals, evaluate, one = entry
+        xp = np if not buffers or type(buffers[0]) is np.ndarray else namespace(buffers[0])
+        error_token = ERROR_STATE.set(IGNORE_ERRORS)
+        try:
+            outs = evaluate(xp, *buffers) if one else under(self, evaluate, xp, *buffers)
+        finally:
+            ERROR_STATE.reset(error_token)
+        sharding = common_sharding(primitive, args) if committed else None
+        if one:
+            results = (ConcreteArray(outs, avals[0], sharding),)
+        else:
+            results = tuple(map(ConcreteArray, outs, avals, repeat(sharding)))
+        if watching_results():
+            check_results(primitive, results)
         return results
+
+    def entry(self, key: tuple, primitive: Primitive, params: dict[str, Any]) -> tuple:
+        """The avals of the outputs, what computes their buffers, and if it gives a bare one."""
+        avals, _ = abstract_eval(primitive, key[1 : len(key) - len(params)], params)
+        rule = evaluate_rules[primitive]
+        one = isinstance(rule, single)
+        evaluate = rule.rule if isinstance(rule, single) else rule
+        entry = (avals, partial(evaluate, **params) if params else evaluate, one)
+        if not holds_code(params.values()):
+            self.entries[key] = entry
+        return entry
 
     def concrete(self, value: Any) -> ConcreteArray:
         if isinstance(value, Tracer):
@@ -316,11 +385,11 @@ class Evaluation(Trace):
         return as_array(value)
 
 
-def common_sharding(primitive: Primitive, arrays: Sequence[ConcreteArray]) -> Any:
+def common_sharding(primitive: Primitive, args: Sequence[Any]) -> Any:
     """The placement of the committed operands; they have to agree."""
     chosen = None
-    for array in arrays:
-        placed = array._sharding
+    for arg in args:
+        placed = arg._sharding if type(arg) is ConcreteArray else None
         if placed is None or placed is chosen:
             continue
         if chosen is None or chosen.device_set < placed.device_set:
@@ -332,6 +401,14 @@ def common_sharding(primitive: Primitive, arrays: Sequence[ConcreteArray]) -> An
                 f"{sorted(map(str, placed.device_set))}. Move one with device_put."
             )
     return chosen if chosen is None or chosen.is_fully_replicated else None
+
+
+def check_results(primitive: Primitive, results: Sequence[ConcreteArray]) -> None:
+    """The checks of results that the configuration asks for."""
+    if config.enable_checks:
+        check_buffers(primitive, results)
+    if config.debug_nans or config.debug_infs:
+        check_finite(primitive, results)
 
 
 def check_buffers(primitive: Primitive, results: Sequence[ConcreteArray]) -> None:
@@ -373,22 +450,27 @@ def current_trace() -> Trace:
     return _current.get()
 
 
-@contextlib.contextmanager
-def running(trace: Trace) -> Iterator[Trace]:
+class running:
     """Make `trace` the current one for a block."""
-    token = _current.set(trace)
-    try:
-        yield trace
-    finally:
-        _current.reset(token)
+
+    __slots__ = ("token", "trace")
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    def __enter__(self) -> Trace:
+        self.token = _current.set(self.trace)
+        return self.trace
+
+    def __exit__(self, *exception: object) -> None:
+        _current.reset(self.token)
 
 
-@contextlib.contextmanager
-def starting(trace: Trace) -> Iterator[Trace]:
-    """Run a user's function under a new trace; its tracers are dead when the block ends."""
+def start(trace: Trace, function: Callable, /, *args: Any) -> Any:
+    """Call a user's function under a new trace; its tracers are dead when that returns."""
     token = _current.set(trace)
     try:
-        yield trace
+        return function(*args)
     finally:
         _current.reset(token)
         trace.alive = False

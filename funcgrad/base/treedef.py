@@ -60,7 +60,10 @@ class PyTreeDef:
 
     def unflatten(self, leaves: Iterable[Any], /) -> Any:
         """Make a tree of this structure from its leaves in order; see `tree_unflatten`."""
-        return _assemble(self, iter(self._counted(leaves)))
+        values = self._counted(leaves)
+        if self.head is not None and self.is_flat:
+            return self.head.join(values)
+        return _assemble(self, iter(values))
 
     def _counted(self, leaves: Iterable[Any]) -> list[Any]:
         """The leaves, if they are as many as this structure has places for."""

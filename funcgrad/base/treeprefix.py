@@ -61,6 +61,8 @@ def flatten_axes(
     Raises:
         ValueError: `axis_tree` is not a prefix of the structure; the message says where.
     """
+    if type(axis_tree) is int:
+        return [axis_tree] * treedef.num_leaves
     axes, prefix = tree_flatten(axis_tree, _is_none)
     counts = _leaf_counts(prefix, treedef)
     if counts is None:

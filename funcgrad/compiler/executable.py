@@ -4,6 +4,7 @@ This one walks the optimised equations and lets NumPy (or CuPy) compute each.
 """
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -26,10 +27,14 @@ from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Literal, Var, carries_program
 
 
 @dataclass(frozen=True)
-class Target:
-    """What an executable is made for."""
+class NumpyTarget:
+    """Every machine that the array library runs on."""
 
-    platform: str
+    platform: str = "numpy"
+
+
+# Whether the array library computes step by step here, and so whatever these steps run as well.
+stepwise: ContextVar[bool] = ContextVar("stepwise", default=False)
 
 
 class Step(NamedTuple):
@@ -45,7 +50,7 @@ class Step(NamedTuple):
 class Executable:
     """Calling it runs the program on NumPy or CuPy buffers and returns the output buffers."""
 
-    def __init__(self, program: ClosedJaxpr, target: Target):
+    def __init__(self, program: ClosedJaxpr, target: NumpyTarget):
         self.program = program
         self.target = target
         jaxpr = program.jaxpr
@@ -91,15 +96,19 @@ class Executable:
             values[slot] = buffer
         xp = backend.namespace(buffers[0]) if buffers else np
         watch = config.debug_nans or config.debug_infs or config.enable_checks
-        with np.errstate(all="ignore"), running(EVALUATION):
-            for step in self.steps:
-                outs = self._run(step, xp, values)
-                for slot, out in zip(step.writes, outs, strict=True):
-                    values[slot] = np.asarray(out) if isinstance(out, np.generic) else out
-                if watch:
-                    self._check(step, values)
-                for slot in step.frees:
-                    values[slot] = None
+        token = stepwise.set(True)
+        try:
+            with np.errstate(all="ignore"), running(EVALUATION):
+                for step in self.steps:
+                    outs = self._run(step, xp, values)
+                    for slot, out in zip(step.writes, outs, strict=True):
+                        values[slot] = np.asarray(out) if isinstance(out, np.generic) else out
+                    if watch:
+                        self._check(step, values)
+                    for slot in step.frees:
+                        values[slot] = None
+        finally:
+            stepwise.reset(token)
         return [values[slot] for slot in self._outputs]
 
     def _run(self, step: Step, xp: Any, values: list[Any]) -> Sequence[Any]:

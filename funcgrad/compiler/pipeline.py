@@ -5,15 +5,23 @@ from typing import NamedTuple
 
 from funcgrad.base import events
 from funcgrad.base.config import config
-from funcgrad.compiler.executable import Executable, Target
+from funcgrad.compiler.executable import Executable, NumpyTarget, stepwise
+from funcgrad.compiler.llvm import engine
+from funcgrad.compiler.llvm.target import Target as Processor
+from funcgrad.compiler.llvm.target import host_target
+from funcgrad.compiler.native import NativeExecutable
 from funcgrad.compiler.passes.cse import cse
 from funcgrad.compiler.passes.dce import dce
 from funcgrad.compiler.passes.fold import fold
 from funcgrad.compiler.passes.inline import inline
+from funcgrad.compiler.passes.loops import loops
+from funcgrad.compiler.passes.simplify import simplify
 from funcgrad.ir.check import check_jaxpr
 from funcgrad.ir.jaxpr import ClosedJaxpr
 
-NUMPY = Target("numpy")
+NUMPY = NumpyTarget()
+
+Target = NumpyTarget | Processor
 
 
 class Pass(NamedTuple):
@@ -26,6 +34,8 @@ PASSES = (
     Pass(dce, "derived programs carry outputs that nobody asked for"),
     Pass(fold, "derivative rules write arithmetic on literals"),
     Pass(cse, "a jvp computes again what its primal already has"),
+    Pass(simplify, "derivatives transpose products, which a product of the other order gives"),
+    Pass(loops, "what is the same in every turn need not be computed in each"),
     Pass(dce, "folding and merging leave equations unused"),
 )
 
@@ -39,11 +49,30 @@ def optimise(program: ClosedJaxpr) -> ClosedJaxpr:
     return program
 
 
-def compiled(program: ClosedJaxpr, target: Target = NUMPY) -> Executable:
-    """The executable of a program, made once."""
+def compiled(program: ClosedJaxpr, target: Target | None = None) -> Executable | NativeExecutable:
+    """The executable of a program, made once for each Target."""
+    if target is None:
+        target = present_target()
 
-    def make() -> Executable:
+    def make() -> Executable | NativeExecutable:
         events.notify("compile", program=program, target=target)
-        return Executable(optimise(program), target)
+        optimised = optimise(program)
+        events.notify("stage", name="passes")
+        if isinstance(target, NumpyTarget):
+            executable = Executable(optimised, target)
+        else:
+            executable = NativeExecutable(optimised, optimise, target)
+        events.notify("compiled", program=program, executable=executable)
+        return executable
 
     return program.derived(("executable", target), make)
+
+
+def present_target() -> Target:
+    """The processor, if code can be generated for it and nothing is to be watched step by step."""
+    # Keys are followed through the memory that NumPy keeps them in.
+    followed = config.debug_key_reuse
+    watched = config.debug_nans or config.debug_infs or config.enable_checks or followed
+    if watched or stepwise.get() or not engine.available():
+        return NUMPY
+    return host_target()

@@ -5,6 +5,7 @@ Each variable is assigned once; each equation applies one primitive.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from funcgrad.base.array import ConcreteArray, as_array
@@ -38,15 +39,12 @@ class DropVar(Var):
 class Literal:
     """A scalar written into the program."""
 
-    __slots__ = ("array",)
+    __slots__ = ("array", "aval")
 
     def __init__(self, val: Any, aval: ShapedArray | None = None):
         array = as_array(val)
-        self.array = ConcreteArray(array.buffer, aval) if aval else array
-
-    @property
-    def aval(self) -> ShapedArray:
-        return self.array.aval
+        self.array = array if aval is None else ConcreteArray(array.buffer, aval)
+        self.aval: ShapedArray = self.array.aval
 
     @property
     def val(self) -> Any:
@@ -83,6 +81,10 @@ class Eqn(NamedTuple):
     def __repr__(self) -> str:
         from_args = " ".join(map(repr, self.invars))
         return f"{' '.join(map(repr, self.outvars))} = {self.primitive.name} {from_args}"
+
+
+# A NamedTuple's own constructor is a Python function, twice as slow as the tuple's.
+new_eqn: Callable[[tuple], Eqn] = partial(tuple.__new__, Eqn)
 
 
 class DebugInfo(NamedTuple):

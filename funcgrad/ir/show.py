@@ -15,10 +15,12 @@ HIDDEN = frozenset({"sharding", "out_sharding"})
 
 def show_jaxpr(program: Jaxpr | ClosedJaxpr, source: bool = False) -> str:
     """The text of a program; with `source`, each equation is followed by the user's line."""
-    return _Printer(source).program(program)
+    return Printer(source).program(program)
 
 
-class _Printer:
+class Printer:
+    """Writes the parts of one program, whose variables it gives names as it meets them."""
+
     def __init__(self, source: bool):
         self.source = source
         self.names: dict[Var, str] = {}
@@ -69,7 +71,7 @@ class _Printer:
 
     def param(self, value: Any) -> str:
         if isinstance(value, (Jaxpr, ClosedJaxpr)):
-            return _Printer(self.source).program(value)
+            return Printer(self.source).program(value)
         if isinstance(value, tuple) and any(isinstance(v, (Jaxpr, ClosedJaxpr)) for v in value):
             inner = "\n".join(_indent(self.param(v), 2) for v in value)
             return f"(\n{inner}\n)"

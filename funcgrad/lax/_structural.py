@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.api.flat import as_value, flat_values
+from funcgrad.api.flat import flat_values
 from funcgrad.base import basis, dtypes
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import aval_of, shaped
 from funcgrad.base.basis import broadcast_scalar, transpose_p
 from funcgrad.base.shapes import broadcast_shapes as _broadcast

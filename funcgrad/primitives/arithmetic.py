@@ -8,6 +8,9 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import add_p, convert, eq, full_like, mul, mul_p, neg, neg_p, select_n
 from funcgrad.base.trace import Primitive
+from funcgrad.compiler import lowering
+from funcgrad.compiler.elementary import neighbor
+from funcgrad.compiler.loops import FLOATS, SIGNED, UNSIGNED, Expr
 from funcgrad.primitives.compare import lt
 from funcgrad.primitives.complex_parts import conj, is_complex, real, zero_imaginary
 from funcgrad.primitives.nary import ANY, FLOAT, NUMBER, REAL, elementwise, real_dtype, ufunc
@@ -93,18 +96,22 @@ def nextafter(x1: Any, x2: Any) -> Any:
 elementwise(add_p, NUMBER, lambda xp, x, y: xp.add(x, y))
 forward.elementwise(add_p, lambda t, out, x, y: t, lambda t, out, x, y: t)
 backward.elementwise(add_p, lambda ct, x, y: ct, lambda ct, x, y: ct)
+lowering.elementwise(add_p, lowering.fused_add)
 
 elementwise(sub_p, NUMBER, lambda xp, x, y: xp.subtract(x, y))
 forward.elementwise(sub_p, lambda t, out, x, y: t, lambda t, out, x, y: neg(t))
 backward.elementwise(sub_p, lambda ct, x, y: ct, lambda ct, x, y: neg(ct))
+lowering.elementwise(sub_p, lowering.fused_subtract)
 
 elementwise(neg_p, NUMBER, lambda xp, x: xp.negative(x))
 forward.elementwise(neg_p, lambda t, out, x: neg(t))
 backward.elementwise(neg_p, lambda ct, x: neg(ct))
+lowering.elementwise(neg_p, lambda x: -x)
 
 elementwise(mul_p, NUMBER, lambda xp, x, y: xp.multiply(x, y))
 forward.elementwise(mul_p, lambda t, out, x, y: mul(t, y), lambda t, out, x, y: mul(x, t))
 backward.elementwise(mul_p, lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct))
+lowering.elementwise(mul_p, lambda x, y: x * y)
 
 
 def div_evaluate(xp: Any, x: Any, y: Any) -> Any:
@@ -126,6 +133,7 @@ forward.elementwise(
     lambda t, out, x, y: neg(mul(div(t, y), out)),
 )
 backward.elementwise(div_p, lambda ct, x, y: div(ct, y), None)
+lowering.elementwise(div_p, lambda x, y: x / y)
 
 
 def rem_evaluate(xp: Any, x: Any, y: Any) -> Any:
@@ -145,6 +153,7 @@ forward.elementwise(
     lambda t, out, x, y: t,
     lambda t, out, x, y: mul(t, neg(trunc(div(x, y)))),
 )
+lowering.elementwise(rem_p, lambda x, y: x.apply("rem", y))
 
 
 # max, min: where operands tie, each gets half of the derivative
@@ -163,6 +172,9 @@ for _primitive, _name in ((max_p, "maximum"), (min_p, "minimum")):
         lambda t, out, x, y: mul(t, winner_share(out, y, x)),
     )
 
+lowering.elementwise(max_p, lambda x, y: lowering.extremum("max", x, y))
+lowering.elementwise(min_p, lambda x, y: lowering.extremum("min", x, y))
+
 
 # abs, sign
 
@@ -177,6 +189,7 @@ def abs_forward(t: Any, out: Any, x: Any) -> Any:
 
 elementwise(abs_p, NUMBER, lambda xp, x: xp.abs(x), real_dtype)
 forward.elementwise(abs_p, abs_forward)
+lowering.elementwise(abs_p, lambda x: x if x.dtype in UNSIGNED else x.apply("abs"))
 
 
 def sign_evaluate(xp: Any, x: Any) -> Any:
@@ -198,6 +211,16 @@ elementwise(sign_p, NUMBER, sign_evaluate)
 forward.elementwise(sign_p, sign_forward)
 
 
+def sign_lower(x: Expr) -> Expr:
+    """Of a float, 1 with its sign but for zeros and nan, which stay."""
+    below = x.graph.select(x < 0, lowering.constant(x.graph, -1, x.dtype), x)
+    kept = below if x.dtype in FLOATS + SIGNED else x
+    return x.graph.select(x > 0, lowering.constant(x.graph, 1, x.dtype), kept)
+
+
+lowering.elementwise(sign_p, sign_lower)
+
+
 # rounding
 
 
@@ -217,3 +240,17 @@ for _primitive, _evaluate in (
 ):
     elementwise(_primitive, FLOAT, _evaluate)
     forward.zero_derivative(_primitive)
+
+
+def round_lower(x: Expr, rounding_method: int) -> Expr:
+    if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
+        return x.apply("round")
+    whole, graph = x.apply("trunc"), x.graph
+    away = whole + graph.select(x < 0, -1.0, graph.const(1, x.dtype))
+    return graph.select((x - whole).apply("abs") >= 0.5, away, whole)
+
+
+lowering.elementwise(floor_p, lambda x: x.apply("floor"))
+lowering.elementwise(ceil_p, lambda x: x.apply("ceil"))
+lowering.elementwise(round_p, round_lower)
+lowering.elementwise(nextafter_p, neighbor.nextafter)

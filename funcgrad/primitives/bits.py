@@ -1,5 +1,6 @@
 """Integers as rows of bits: shifts, counts, high products, and the threefry hash."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.shapes import broadcast_shapes
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import BITS, SIGNED, Expr, Graph
 from funcgrad.primitives.nary import INTEGER, elementwise, nary_shape
 from funcgrad.transforms import batching, forward
 
@@ -129,6 +132,32 @@ for _primitive, _evaluate in (
     forward.zero_derivative(_primitive)
 
 
+def shift_lower(op: str, signed: bool) -> Callable[[Expr, Expr], Expr]:
+    """A shift of unsigned bits, after which zeros are left where it is too far, or of signed."""
+
+    def lower(x: Expr, y: Expr) -> Expr:
+        graph, width = x.graph, BITS[x.dtype]
+        dtype = f"{'i' if signed else 'u'}{width}"
+        bits = x.bits(dtype)
+        if y.op == "const":
+            amount = int(y.data) % 2**width
+            if amount >= width and not signed:
+                return graph.const(0, x.dtype)
+            return bits.apply(op, min(amount, width - 1)).bits(x.dtype)
+        amount = y.bits(f"u{width}")
+        few = amount < width
+        amount = graph.select(few, amount, width - 1 if signed else 0).bits(dtype)
+        shifted = bits.apply(op, amount)
+        return (shifted if signed else graph.select(few, shifted, 0)).bits(x.dtype)
+
+    return lower
+
+
+lowering.elementwise(shift_left_p, shift_lower("shl", signed=False))
+lowering.elementwise(shift_right_logical_p, shift_lower("shr", signed=False))
+lowering.elementwise(shift_right_arithmetic_p, shift_lower("shr", signed=True))
+
+
 # counts
 
 
@@ -153,6 +182,14 @@ elementwise(
     lambda xp, x: (bit_count(x.dtype) - bit_length(xp, unsigned(x))).astype(x.dtype),
 )
 forward.zero_derivative(clz_p)
+
+
+def count_lower(op: str) -> Callable[[Expr], Expr]:
+    return lambda x: x.bits(f"u{BITS[x.dtype]}").apply(op).bits(x.dtype)
+
+
+lowering.elementwise(population_count_p, count_lower("popcount"))
+lowering.elementwise(clz_p, count_lower("clz"))
 
 
 # mulhi
@@ -182,6 +219,23 @@ def _unsigned_mulhi(x: Any, y: Any) -> Any:
 
 elementwise(mulhi_p, INTEGER, mulhi_evaluate)
 forward.zero_derivative(mulhi_p)
+
+
+def mulhi_lower(x: Expr, y: Expr) -> Expr:
+    """Of narrow factors the product is exact in 32 bits; of wide ones it is that of their bits."""
+    graph, width = x.graph, BITS[x.dtype]
+    if width < 32:
+        wide = "i32" if x.dtype in SIGNED else "u32"
+        return (x.to(wide) * y.to(wide) >> width).to(x.dtype)
+    word = f"u{width}"
+    a, b = x.bits(word), y.bits(word)
+    high = a.apply("mulhi", b)
+    if x.dtype in SIGNED:
+        high = high - graph.select(x < 0, b, 0) - graph.select(y < 0, a, 0)
+    return high.bits(x.dtype)
+
+
+lowering.elementwise(mulhi_p, mulhi_lower)
 
 
 # threefry2x32: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011
@@ -243,3 +297,25 @@ evaluate_rules[threefry2x32_p] = threefry2x32_evaluate
 abstract_rules[threefry2x32_p] = pure(threefry2x32_abstract)
 forward.zero_derivative(threefry2x32_p)
 batching.elementwise(threefry2x32_p)
+
+
+def hash_lower(key1: Expr, key2: Expr, x: Expr, y: Expr) -> tuple[Expr, Expr]:
+    schedule = (key1, key2, key1 ^ key2 ^ int(PARITY))
+    x, y = x + key1, y + key2
+    for group in range(5):
+        for rotation in ROTATIONS[group % 2]:
+            x = x + y
+            y = y.apply("rotl", rotation) ^ x
+        x = x + schedule[(group + 1) % 3]
+        y = y + schedule[(group + 2) % 3] + (group + 1)
+    return x, y
+
+
+def threefry2x32_lower(
+    graph: Graph, index: lowering.Position, *operands: lowering.Element
+) -> tuple[Expr, Expr]:
+    key1, key2, x, y = (lowering.at_broadcast(x, index) for x in operands)
+    return hash_lower(key1, key2, x, y)
+
+
+lowering.rules[threefry2x32_p] = threefry2x32_lower

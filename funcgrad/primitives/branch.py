@@ -10,6 +10,7 @@ from funcgrad.base.basis import convert, eq, moveaxis
 from funcgrad.base.dtypes import issubdtype
 from funcgrad.base.lists import Mask, drop, either, given, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
+from funcgrad.compiler import lowering
 from funcgrad.compiler.passes import dce
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
@@ -198,3 +199,5 @@ batching.rules[cond_p] = cond_batch
 partial.rules[cond_p] = cond_partial
 dce.rules[cond_p] = cond_dce
 masking.rules[cond_p] = cond_masked
+
+lowering.controls[cond_p] = lambda *, branches: lowering.Cond(branches)

@@ -1,5 +1,6 @@
 """Operations that change how bits or numbers are represented: casts, bitcasts, precision."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.basis import convert, convert_element_type_p
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import BITS, Expr, Graph, Index
 from funcgrad.primitives.nary import FLOAT, elementwise
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import Linear
@@ -86,6 +89,10 @@ abstract_rules[convert_element_type_p] = pure(convert_abstract)
 forward.rules[convert_element_type_p] = convert_forward
 backward.unary(convert_element_type_p, convert_backward)
 batching.elementwise(convert_element_type_p)
+lowering.elementwise(
+    convert_element_type_p,
+    lambda x, new_dtype, weak_type: lowering.converted(x, lowering.element_type(new_dtype) or ""),
+)
 
 
 # bitcast_convert_type
@@ -125,6 +132,28 @@ forward.zero_derivative(bitcast_convert_type_p)
 batching.rules[bitcast_convert_type_p] = bitcast_batch
 
 
+def bitcast_lower(
+    graph: Graph, index: lowering.Position, x: lowering.Element, new_dtype: Any
+) -> Expr:
+    """Along the trailing axis that comes or goes, the lowest bits stand first."""
+    dtype = lowering.element_type(new_dtype) or ""
+    old, new = BITS[x.dtype], BITS[dtype]
+    if old == new:
+        return x(index).bits(dtype)
+    if old > new:
+        *outer, part = index
+        whole = x(tuple(outer)).bits(f"u{old}")
+        return (whole >> graph.value(part.times(new), f"u{old}")).to(f"u{new}").bits(dtype)
+    total = graph.const(0, f"u{new}")
+    for i in range(new // old):
+        part = x((*index, Index(i))).bits(f"u{old}").to(f"u{new}")
+        total = total | (part << i * old)
+    return total.bits(dtype)
+
+
+lowering.rules[bitcast_convert_type_p] = bitcast_lower
+
+
 # reduce_precision
 
 
@@ -147,3 +176,36 @@ forward.elementwise(
     reduce_precision_p, lambda t, out, x, **params: reduce_precision_p.bind1(t, **params)
 )
 backward.unary(reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind1(ct, **params))
+
+
+def reduce_precision_lower(x: Expr, exponent_bits: int, mantissa_bits: int) -> Expr:
+    """Rounded in the bits of a double, whose denormals are scaled up so that each has 53."""
+    graph, wide = x.graph, x.to("f64")
+    if mantissa_bits < 52:
+        scale = graph.const(1, "f64")
+        if x.dtype == "f64":
+            scale = graph.select(wide.apply("abs") < 2.0**-1000, 2.0**60, scale)
+        rounded = rounded_to(wide * scale, mantissa_bits) / scale
+    else:
+        rounded = wide
+    bias = 2 ** (exponent_bits - 1) - 1
+    with np.errstate(over="ignore"):
+        largest = float(np.ldexp(2.0 - 2.0**-mantissa_bits, bias))
+    smallest = float(np.ldexp(1.0, 1 - bias))
+    size, negative = rounded.apply("abs"), wide.bits("i64") < 0
+    infinity = graph.select(negative, -math.inf, graph.const(math.inf, "f64"))
+    zero = graph.select(negative, -0.0, graph.const(0, "f64"))
+    value = graph.select(size > largest, infinity, rounded)
+    value = graph.select(size < smallest, zero, value)
+    return graph.select(wide.apply("abs") < math.inf, value.to(x.dtype), x)
+
+
+def rounded_to(x: Expr, mantissa_bits: int) -> Expr:
+    """A double rounded to nearest, halves to even, after that many bits of its fraction."""
+    dropped = 52 - mantissa_bits
+    bits = x.bits("u64")
+    half = (bits >> dropped & 1) + ((1 << dropped - 1) - 1)
+    return ((bits + half) >> dropped << dropped).bits("f64")
+
+
+lowering.elementwise(reduce_precision_p, reduce_precision_lower)

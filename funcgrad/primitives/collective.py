@@ -24,6 +24,7 @@ from funcgrad.base.basis import (
     slice_axis,
 )
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules, single
+from funcgrad.compiler import lowering
 from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.reduction import reduce_max, reduce_min
 from funcgrad.transforms import backward, batching, forward
@@ -174,3 +175,6 @@ evaluate_rules[axis_index_p] = single(axis_index_evaluate)
 abstract_rules[axis_index_p] = lambda axis_name: ((INDEX,), named_effects((axis_name,)))
 forward.zero_derivative(axis_index_p)
 batching.rules[axis_index_p] = axis_index_batch
+
+# Members hand their arrays to each other, and go on while the others still read them.
+lowering.keepers.update((psum_p, pmax_p, pmin_p))

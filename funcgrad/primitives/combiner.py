@@ -15,6 +15,9 @@ from funcgrad.base.memo import Cache, context_key
 from funcgrad.base.source import function_place
 from funcgrad.base.trace import Primitive, Tracer
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import Combine, Expr, Graph
+from funcgrad.compiler.lowering import Element, Fold, Position
 from funcgrad.compiler.passes.inline import inline
 from funcgrad.ir.jaxpr import ClosedJaxpr, DebugInfo
 from funcgrad.primitives.arithmetic import max as maximum
@@ -188,3 +191,49 @@ def combine(program: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
     avals = [aval_of(a) for a in arrays[: len(arrays) // 2]]
     outs = on_elements(program, arrays)
     return [convert(o, a.dtype, a.weak_type) for o, a in zip(outs, avals, strict=True)]
+
+
+def fold_lower(
+    graph: Graph,
+    program: ClosedJaxpr,
+    inits: Sequence[Element],
+    inner: tuple[int, ...],
+    element: Callable[[Position, Position], tuple[Expr, Sequence[Expr]]],
+) -> Fold:
+    """The fold by a program of numbers, combined with the inits once, from the left.
+
+    `element(index, inner)` says whether there is an element, and what its numbers are.
+    """
+    dtypes = ["bool", *(i.dtype for i in inits)]
+    width, starts = len(dtypes), [i(()) for i in inits]
+    params = [graph.param(k, dtypes[k % width]) for k in range(2 * width)]
+    results = either(graph, program, params[:width], params[width:])
+    identity = (False, *(0 for _ in inits))
+
+    def values(index: Position, inner: Position) -> tuple[Expr, ...]:
+        inside, numbers = element(index, inner)
+        return (inside, *numbers)
+
+    def finish(*folded: Expr) -> tuple[Expr, ...]:
+        return either(graph, program, [graph.const(True, "bool"), *starts], folded)[1:]
+
+    combine = Combine(tuple(params), results, identity)
+    return Fold(inner, combine, values, identity, finish, ordered=True)
+
+
+def either(
+    graph: Graph, program: ClosedJaxpr, first: Sequence[Expr], second: Sequence[Expr]
+) -> tuple[Expr, ...]:
+    """Two partial results combined where there are both; the first of each says if there is one."""
+    (has_first, *xs), (has_second, *ys) = first, second
+    both = graph.both(has_first, has_second)
+    outs = lowering.applied(graph, program, (*xs, *ys))
+    chosen = (
+        graph.select(both, out, graph.select(has_first, x, y))
+        for x, y, out in zip(xs, ys, outs, strict=True)
+    )
+    return (has_first | has_second, *chosen)
+
+
+def without_kernel(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+    return not lowering.holds_scalars(params["jaxpr"])

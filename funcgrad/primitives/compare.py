@@ -1,5 +1,6 @@
 """Comparisons, and choosing between arrays: eq, lt, ..., select_n, clamp, is_finite."""
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,8 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.lists import present
 from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import Expr, Graph
 from funcgrad.primitives.nary import ANY, BITS, FLOAT, always, elementwise, ufunc
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import is_linear
@@ -113,8 +116,23 @@ for _primitive, _compare, _accepted in (
     elementwise(_primitive, _accepted, comparing(_compare), always(np.bool_))
     forward.zero_derivative(_primitive)
 
+
+def comparing_lower(
+    compare: Callable[[Expr, Expr], Expr], of_booleans: Callable[[Expr, Expr], Expr]
+) -> Callable[[Expr, Expr], Expr]:
+    return lambda x, y: (of_booleans if x.dtype == "bool" else compare)(x, y)
+
+
+lowering.elementwise(eq_p, comparing_lower(Expr.eq, lambda x, y: ~(x ^ y)))
+lowering.elementwise(ne_p, comparing_lower(Expr.ne, operator.xor))
+lowering.elementwise(lt_p, comparing_lower(operator.lt, lambda x, y: ~x & y))
+lowering.elementwise(le_p, comparing_lower(operator.le, lambda x, y: ~x | y))
+lowering.elementwise(gt_p, comparing_lower(operator.gt, lambda x, y: x & ~y))
+lowering.elementwise(ge_p, comparing_lower(operator.ge, lambda x, y: x | ~y))
+
 elementwise(is_finite_p, FLOAT, lambda xp, x: xp.isfinite(x), always(np.bool_))
 forward.zero_derivative(is_finite_p)
+lowering.elementwise(is_finite_p, lambda x: x.apply("abs") < math.inf)
 
 for _primitive, _name in (
     (not_p, "bitwise_not"),
@@ -124,6 +142,11 @@ for _primitive, _name in (
 ):
     elementwise(_primitive, BITS, ufunc(_name))
     forward.zero_derivative(_primitive)
+
+lowering.elementwise(not_p, lambda x: ~x)
+lowering.elementwise(and_p, operator.and_)
+lowering.elementwise(or_p, operator.or_)
+lowering.elementwise(xor_p, operator.xor)
 
 
 # select_n
@@ -208,6 +231,25 @@ backward.rules[select_n_p] = select_backward
 batching.rules[select_n_p] = select_batch
 
 
+def select_lower(
+    graph: Graph, index: lowering.Position, which: lowering.Element, *cases: lowering.Element
+) -> Expr:
+    """Each case where `which` reaches its number; numbers beyond the ends mean the ends."""
+    chosen = cases[0](index)
+    if len(cases) == 1:
+        return chosen
+    number = lowering.at_broadcast(which, index)
+    if len(cases) == 2:
+        second = number if number.dtype == "bool" else number.ne(0)
+        return graph.select(second, cases[1](index), chosen)
+    for k, case in enumerate(cases[1:], 1):
+        chosen = graph.select(number >= k, case(index), chosen)
+    return chosen
+
+
+lowering.rules[select_n_p] = select_lower
+
+
 # clamp
 
 
@@ -257,3 +299,7 @@ evaluate_rules[clamp_p] = single(lambda xp, low, x, high: xp.minimum(xp.maximum(
 abstract_rules[clamp_p] = pure(clamp_abstract)
 forward.elementwise(clamp_p, clamp_partial(0), clamp_partial(1), clamp_partial(2))
 batching.rules[clamp_p] = clamp_batch
+lowering.elementwise(
+    clamp_p,
+    lambda low, x, high: lowering.extremum("min", lowering.extremum("max", x, low), high),
+)

@@ -10,10 +10,15 @@ import numpy as np
 
 from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of
-from funcgrad.base.basis import convert, transpose
+from funcgrad.base.basis import convert, transpose, transpose_p
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import Expr, Graph
+from funcgrad.compiler.lowering import Element, Fold, Position
+from funcgrad.compiler.passes import loops, simplify
+from funcgrad.ir.jaxpr import Eqn, Var
 from funcgrad.primitives.cast import convert_evaluate
-from funcgrad.primitives.matrix_product import is_exact, matrix_product
+from funcgrad.primitives.matrix_product import is_exact, matrix_product, working_dtype
 from funcgrad.primitives.precision import (
     CanonicalPrecision,
     DotAlgorithm,
@@ -386,3 +391,130 @@ abstract_rules[dot_general_p] = pure(dot_abstract)
 forward.rules[dot_general_p] = dot_forward
 backward.rules[dot_general_p] = dot_backward
 batching.rules[dot_general_p] = dot_batch
+
+
+# lower
+
+
+class ProductTypes(NamedTuple):
+    """What operands are rounded to, what their products are added in, and what the sum becomes."""
+
+    lhs: np.dtype
+    rhs: np.dtype
+    work: np.dtype
+    sum: np.dtype
+    out: np.dtype
+
+
+def product_types(lhs: Any, rhs: Any, precision: Any, preferred: Any) -> ProductTypes:
+    out = product_dtype("dot_general", lhs, rhs, precision, preferred)
+    rounding = evaluated_rounding(lhs, rhs, precision, out) or Rounding()
+    left, right = rounding.lhs or lhs, rounding.rhs or rhs
+    total = rounding.sum or out
+    work = working_dtype(left, right, total) or total
+    return ProductTypes(*map(np.dtype, (left, right, work, total, out)))
+
+
+def dot_lower(
+    graph: Graph,
+    lhs: Element,
+    rhs: Element,
+    dimension_numbers: Any,
+    precision: CanonicalPrecision,
+    preferred_element_type: Any,
+    out_sharding: None,
+) -> Fold:
+    contract, batch = dimension_numbers
+    left = split_axes(len(lhs.shape), contract[0], batch[0])
+    right = split_axes(len(rhs.shape), contract[1], batch[1])
+    sources = lowering.numpy_dtype(lhs.dtype), lowering.numpy_dtype(rhs.dtype)
+    types = product_types(*sources, precision, preferred_element_type)
+    of_lhs, of_rhs, work, total, out = (lowering.element_type(t) or "" for t in types)
+    num_batch, num_lhs = len(left.batch), len(left.batch) + len(left.free)
+
+    def values(index: Position, inner: Position) -> tuple[Expr]:
+        at_lhs = placed(left, index[:num_batch], index[num_batch:num_lhs], inner)
+        at_rhs = placed(right, index[:num_batch], index[num_lhs:], inner)
+        a = lowering.converted(lowering.converted(lhs(at_lhs), of_lhs), work)
+        b = lowering.converted(lowering.converted(rhs(at_rhs), of_rhs), work)
+        return (a * b,)
+
+    combine = lowering.simple_combine(graph, "add", work, 0)
+    return Fold(
+        inner=tuple(lhs.shape[a] for a in left.contract),
+        combine=combine,
+        values=values,
+        starts=combine.identity,
+        finish=lambda folded: (lowering.converted(lowering.converted(folded, total), out),),
+    )
+
+
+def placed(split: Split, batch: Position, free: Position, contract: Position) -> Position:
+    """The index into an operand, from those along its axes by their part in the product."""
+    axes = (*split.batch, *split.free, *split.contract)
+    return lowering.interleaved(axes, (*batch, *free, *contract), ())
+
+
+def without_kernel(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+    """Whether an algorithm rounds to a dtype that no kernel holds."""
+    lhs, rhs = avals
+    types = product_types(
+        lhs.dtype, rhs.dtype, params["precision"], params["preferred_element_type"]
+    )
+    return not all(map(lowering.element_type, types))
+
+
+def dot_product(
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    dimension_numbers: Any,
+    precision: CanonicalPrecision,
+    preferred_element_type: Any,
+    out_sharding: None,
+) -> lowering.Product | None:
+    types = product_types(lhs.dtype, rhs.dtype, precision, preferred_element_type)
+    if (types.lhs, types.rhs, types.sum) != (lhs.dtype, rhs.dtype, types.out):
+        return None
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    return lowering.Product(
+        split_axes(lhs.ndim, lhs_contract, lhs_batch), split_axes(rhs.ndim, rhs_contract, rhs_batch)
+    )
+
+
+lowering.products[dot_general_p] = dot_product
+lowering.folds[dot_general_p] = dot_lower
+lowering.refusals[dot_general_p] = without_kernel
+
+
+def dot_turned(eqn: Eqn, matrix: Var) -> Eqn | None:
+    """The product of a matrix and a vector, with the matrix transposed."""
+    if eqn.params["dimension_numbers"] != (((1,), (0,)), ((), ())) or matrix.aval.ndim != 2:
+        return None
+    if eqn.invars[1].aval.ndim != 1:
+        return None
+    params = {**eqn.params, "dimension_numbers": (((0,), (0,)), ((), ()))}
+    return eqn.replace(invars=[matrix, eqn.invars[1]], params=params)
+
+
+loops.turned[dot_general_p] = dot_turned
+
+
+def transposed_dot(eqn: Eqn, dot: Eqn) -> Eqn | None:
+    """A product whose result is transposed, as the product with its operands exchanged."""
+    params = dot.params
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = params["dimension_numbers"]
+    lhs, rhs = dot.invars
+    num_batch = len(lhs_batch)
+    num_left = lhs.aval.ndim - num_batch - len(lhs_contract)
+    ndim = dot.outvars[0].aval.ndim
+    left, right = range(num_batch, num_batch + num_left), range(num_batch + num_left, ndim)
+    if eqn.params["permutation"] != (*range(num_batch), *right, *left):
+        return None
+    if params["precision"] is not None or lhs.aval.dtype != rhs.aval.dtype:
+        return None
+    numbers = ((rhs_contract, lhs_contract), (rhs_batch, lhs_batch))
+    exchanged = {**params, "dimension_numbers": numbers}
+    return dot.replace(invars=[rhs, lhs], outvars=eqn.outvars, params=exchanged)
+
+
+simplify.rules[transpose_p, dot_general_p] = transposed_dot

@@ -24,6 +24,11 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.shapes import canonical_axis
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.elementary.exponential import exp as exp_element
+from funcgrad.compiler.elementary.logarithm import log as log_element
+from funcgrad.compiler.loops import FLOATS, Combine, Expr, Graph
+from funcgrad.compiler.lowering import Accumulation, Element
 from funcgrad.primitives.arithmetic import max as maximum
 from funcgrad.primitives.arithmetic import min as minimum
 from funcgrad.primitives.arithmetic import sub
@@ -262,3 +267,71 @@ cumulative_forward(cumprod_p, cumprod_tangent)
 cumulative_forward(cumlogsumexp_p, cumlogsumexp_tangent)
 cumulative_forward(cummax_p, extremum_tangent(maximum))
 cumulative_forward(cummin_p, extremum_tangent(minimum))
+
+
+# lowering
+
+
+def accumulation_lower(primitive: Primitive, op: str, start: Callable, work: Callable) -> None:
+    """Elements combined as the dtype `work(dtype)` by one operation, whose identity is `start`."""
+
+    def lower(graph: Graph, x: Element, axis: int, reverse: bool) -> Accumulation:
+        dtype = work(x.dtype)
+        combine = lowering.simple_combine(graph, op, dtype, start(dtype))
+        return Accumulation(
+            axis,
+            reverse,
+            combine,
+            values=lambda index: (x(index).to(dtype),),
+            starts=combine.identity,
+            finish=lambda folded: folded.to(x.dtype),
+        )
+
+    lowering.accumulations[primitive] = lower
+
+
+def as_double(dtype: str) -> str:
+    """Where sums and products are made, so that long ones are as exact as the result."""
+    return "f64" if dtype in FLOATS else dtype
+
+
+def zero(dtype: str) -> float:
+    """What sums start from: -0, or a -0 that comes first would be lost."""
+    return -0.0 if dtype in FLOATS else 0
+
+
+accumulation_lower(cumsum_p, "add", zero, as_double)
+accumulation_lower(cumprod_p, "mul", lambda dtype: 1, as_double)
+accumulation_lower(
+    cummax_p, "max", lambda dtype: lowering.extreme(dtype, False), lowering.accumulator
+)
+accumulation_lower(
+    cummin_p, "min", lambda dtype: lowering.extreme(dtype, True), lowering.accumulator
+)
+
+
+def log_sums(graph: Graph) -> Combine:
+    """Sums of exp as pairs (m, s) that stand for s e^m, where m is the greatest exponent."""
+    m, s, n, t = (graph.param(i, "f64") for i in range(4))
+    equal = m.eq(n)  # also where both are infinite
+    scale = exp_element(-graph.select(equal, 0.0, m - n).apply("abs"))
+    later = n > m
+    total = graph.select(later, s, t) * scale + graph.select(later, t, s)
+    return Combine((m, s, n, t), (m.apply("max", n), total), (-np.inf, 0.0))
+
+
+def cumlogsumexp_lower(graph: Graph, x: Element, axis: int, reverse: bool) -> Accumulation:
+    def finish(most: Expr, total: Expr) -> Expr:
+        return (most + log_element(total)).to(x.dtype)
+
+    return Accumulation(
+        axis,
+        reverse,
+        log_sums(graph),
+        values=lambda index: (x(index).to("f64"), graph.const(1.0, "f64")),
+        starts=(-np.inf, 0.0),
+        finish=finish,
+    )
+
+
+lowering.accumulations[cumlogsumexp_p] = cumlogsumexp_lower

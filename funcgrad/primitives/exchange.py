@@ -8,6 +8,7 @@ from funcgrad.base.axes import AxisName
 from funcgrad.base.basis import concatenate, full_like, moveaxis, reduce_sum, reshape
 from funcgrad.base.shapes import insert_dim, remove_axes
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, single
+from funcgrad.compiler import lowering
 from funcgrad.primitives.collective import (
     Groups,
     Names,
@@ -246,3 +247,5 @@ abstract_rules[all_to_all_p] = all_to_all_abstract
 forward.linear(all_to_all_p)
 backward.unary(all_to_all_p, all_to_all_backward)
 batching.rules[all_to_all_p] = all_to_all_batch
+
+lowering.keepers.update((ppermute_p, all_gather_p, reduce_scatter_p, all_to_all_p))

@@ -8,6 +8,9 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import add, convert, eq, full_like, mul, scalar_like, select_n
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.elementary import exponential, logarithm, powers
+from funcgrad.compiler.loops import BITS, FLOATS, SIGNED, Expr
 from funcgrad.primitives.arithmetic import div, sub
 from funcgrad.primitives.nary import (
     FLOAT,
@@ -152,6 +155,29 @@ batching.elementwise(pow_p)
 forward.elementwise(pow_p, pow_partial_base, pow_partial_exponent)
 
 
+def integer_power_lower(x: Expr, y: Expr) -> Expr:
+    """The product of those of x, x^2, x^4, ... that the bits of y name."""
+    if y.op == "const" and y.data >= 0:
+        return powers.integer_pow(x, y.data)
+    graph = x.graph
+    one, power = graph.const(1, x.dtype), x
+    result = one
+    for bit in range(BITS[y.dtype] - (y.dtype in SIGNED)):
+        result = result * graph.select((y & (1 << bit)).ne(0), power, one)
+        power = power * power
+    if y.dtype not in SIGNED:
+        return result
+    minus = lowering.constant(graph, -1, x.dtype)
+    turned = graph.select((y & 1).ne(0), minus, one)
+    negative = graph.select(x.eq(1), one, graph.select(x.eq(-1), turned, 0))
+    return graph.select(y < 0, negative, result)
+
+
+lowering.elementwise(
+    pow_p, lambda x, y: (powers.pow if x.dtype in FLOATS else integer_power_lower)(x, y)
+)
+
+
 def integer_pow_abstract(x: ShapedArray, y: int) -> ShapedArray:
     check_dtype("integer_pow", 0, x, NUMBER)
     if y < 0 and dtypes.issubdtype(x.dtype, np.integer):
@@ -182,39 +208,49 @@ forward.elementwise(
     integer_pow_p,
     lambda t, out, x, y: None if y == 0 else mul(t, mul(scalar_like(y, x), integer_pow(x, y - 1))),
 )
+lowering.elementwise(integer_pow_p, lambda x, y: powers.integer_pow(x, y))
 
 
 # roots
 
 elementwise(square_p, NUMBER, lambda xp, x: xp.multiply(x, x))
 forward.elementwise(square_p, lambda t, out, x: mul(t, mul(scalar_like(2, x), x)))
+lowering.elementwise(square_p, lambda x: x * x)
 
 elementwise(sqrt_p, INEXACT, lambda xp, x: xp.sqrt(x))
 forward.elementwise(sqrt_p, lambda t, out, x: mul(t, div(full_like(out, 0.5), out)))
+lowering.elementwise(sqrt_p, lambda x: x.apply("sqrt"))
 
 elementwise(rsqrt_p, INEXACT, lambda xp, x: x.dtype.type(1) / xp.sqrt(x))
 forward.elementwise(rsqrt_p, lambda t, out, x: mul(t, mul(scalar_like(-0.5, x), div(out, x))))
+lowering.elementwise(rsqrt_p, powers.rsqrt)
 
 elementwise(cbrt_p, FLOAT, lambda xp, x: xp.cbrt(x))
 forward.elementwise(cbrt_p, lambda t, out, x: mul(t, div(out, mul(scalar_like(3, x), x))))
+lowering.elementwise(cbrt_p, powers.cbrt)
 
 
 # exponentials and logarithms
 
 elementwise(exp_p, INEXACT, lambda xp, x: xp.exp(x))
 forward.elementwise(exp_p, lambda t, out, x: mul(t, out))
+lowering.elementwise(exp_p, exponential.exp)
 
 elementwise(exp2_p, INEXACT, lambda xp, x: xp.exp2(x))
 forward.elementwise(exp2_p, lambda t, out, x: mul(mul(scalar_like(np.log(2), x), t), out))
+lowering.elementwise(exp2_p, exponential.exp2)
 
 elementwise(expm1_p, INEXACT, lambda xp, x: xp.expm1(x))
 forward.elementwise(expm1_p, lambda t, out, x: mul(t, add(out, scalar_like(1, out))))
+lowering.elementwise(expm1_p, exponential.expm1)
 
 elementwise(log_p, INEXACT, lambda xp, x: xp.log(x))
 forward.elementwise(log_p, lambda t, out, x: div(t, x))
+lowering.elementwise(log_p, logarithm.log)
 
 elementwise(log1p_p, INEXACT, lambda xp, x: xp.log1p(x))
 forward.elementwise(log1p_p, lambda t, out, x: div(t, add(x, scalar_like(1, x))))
+lowering.elementwise(log1p_p, logarithm.log1p)
 
 
 def logistic_evaluate(xp: Any, x: Any) -> Any:
@@ -227,3 +263,4 @@ def logistic_evaluate(xp: Any, x: Any) -> Any:
 
 elementwise(logistic_p, INEXACT, logistic_evaluate)
 forward.elementwise(logistic_p, lambda t, out, x: mul(t, mul(out, sub(scalar_like(1, out), out))))
+lowering.elementwise(logistic_p, exponential.logistic)

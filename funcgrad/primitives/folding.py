@@ -26,6 +26,9 @@ from funcgrad.base.trace import (
     under,
 )
 from funcgrad.base.tree import tree_flatten, tree_unflatten
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import Expr, Graph
+from funcgrad.compiler.lowering import Element, Fold, Position
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.primitives.arithmetic import max_p, min_p
 from funcgrad.primitives.combiner import (
@@ -33,7 +36,9 @@ from funcgrad.primitives.combiner import (
     check_operands,
     combine,
     combiner_of,
+    fold_lower,
     is_identity,
+    without_kernel,
 )
 from funcgrad.primitives.compare import and_p, or_p, xor_p
 from funcgrad.primitives.reduction import (
@@ -225,3 +230,20 @@ evaluate_rules[reduce_p] = reduce_evaluate
 abstract_rules[reduce_p] = pure(reduce_abstract)
 forward.rules[reduce_p] = reduce_forward
 batching.rules[reduce_p] = reduce_batch
+
+
+def reduce_lower(
+    graph: Graph, *elements: Element, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...]
+) -> Fold:
+    operands, inits = _halves(elements)
+
+    def element(index: Position, inner: Position) -> tuple[Expr, list[Expr]]:
+        place = lowering.interleaved(dimensions, inner, index)
+        return graph.const(True, "bool"), [x(place) for x in operands]
+
+    inner = tuple(operands[0].shape[d] for d in dimensions)
+    return fold_lower(graph, jaxpr, inits, inner, element)
+
+
+lowering.folds[reduce_p] = reduce_lower
+lowering.refusals[reduce_p] = without_kernel

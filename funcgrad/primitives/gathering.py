@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import broadcast_scalar, reshape
 from funcgrad.base.shapes import Shape, check_lengths, remove_axes
 from funcgrad.base.trace import abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import ZERO, Expr, Graph, Index
 from funcgrad.primitives.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -24,6 +27,7 @@ from funcgrad.primitives.indexing import (
     scatter_add,
     walk,
     window_axes,
+    window_start,
     windows_shape,
 )
 from funcgrad.transforms import backward, batching, forward
@@ -162,7 +166,8 @@ def gather_abstract(
     check_mode("gather", mode)
     check_dimension_numbers("gather", numbers, x, indices)
     check_lengths("gather", x.ndim, slice_sizes=slice_sizes)
-    if indices.size and any(s > n for s, n in zip(slice_sizes, x.shape, strict=True)):
+    some = 0 not in indices.shape[:-1]
+    if some and any(s > n for s, n in zip(slice_sizes, x.shape, strict=True)):
         raise TypeError(
             f"gather: slice_sizes may not exceed the operand's shape, got {slice_sizes} for "
             f"{x.str_short()}"
@@ -264,3 +269,49 @@ abstract_rules[gather_p] = pure(gather_abstract)
 forward.rules[gather_p] = gather_forward
 backward.rules[gather_p] = gather_backward
 batching.rules[gather_p] = gather_batch
+
+
+# lower
+
+
+def gather_lower(
+    graph: Graph,
+    index: lowering.Position,
+    x: lowering.Element,
+    indices: lowering.Element,
+    dimension_numbers: GatherDimensionNumbers,
+    slice_sizes: Shape,
+    unique_indices: bool,
+    indices_are_sorted: bool,
+    mode: GatherScatterMode,
+    fill_value: Any,
+) -> Expr:
+    numbers, ndim = dimension_numbers, len(x.shape)
+    batch = tuple(index[d] for d in batch_axes(numbers, len(index)))
+    limits = [x.shape[a] - slice_sizes[a] for a in numbers.start_index_map]
+    fills = mode is GatherScatterMode.FILL_OR_DROP
+    starts, inside = window_start(graph, indices, batch, limits, clamp=not fills)
+    place: list[Index] = [ZERO] * ndim
+    for axis, offset in zip(window_axes(numbers, ndim), numbers.offset_dims, strict=True):
+        place[axis] = index[offset]
+    for axis, index_axis in zip(
+        numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True
+    ):
+        place[axis] = batch[index_axis]
+    for axis, start in zip(numbers.start_index_map, starts, strict=True):
+        if slice_sizes[axis] < x.shape[axis]:
+            place[axis] = place[axis].plus(start)
+    if not fills:
+        return x(tuple(place))
+    fill = lowering.constant(graph, fill_value, x.dtype)
+    return lowering.guarded(graph, inside, lambda: x(tuple(place)), fill)
+
+
+def fills_keys(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+    """Whether the fill value is one for each word of a key, and not for a number of their bits."""
+    fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
+    return fills and isinstance(avals[0].dtype, dtypes.KeyType)
+
+
+lowering.view(gather_p, gather_lower)
+lowering.refusals[gather_p] = fills_keys

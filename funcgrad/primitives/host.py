@@ -12,6 +12,7 @@ from funcgrad.base.basis import broadcast_scalar, moveaxis
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.lists import Mask, present
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive, abstract_rules, evaluate_rules
+from funcgrad.compiler import lowering
 from funcgrad.transforms import batching, forward, masking
 from funcgrad.transforms.batching import BatchAxis, fronted, to_front
 
@@ -237,3 +238,6 @@ abstract_rules[debug_callback_p] = debug_abstract
 forward.rules[debug_callback_p] = debug_forward
 batching.rules[debug_callback_p] = debug_batch
 callback_masked(debug_callback_p)
+
+# A callback may keep the arrays that it is called with.
+lowering.keepers.update((pure_callback_p, io_callback_p, debug_callback_p))

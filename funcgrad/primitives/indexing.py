@@ -17,6 +17,8 @@ from funcgrad.base.aval import ShapedArray, aval_of, shaped
 from funcgrad.base.basis import add_p, mul_p
 from funcgrad.base.shapes import Shape, canonical_shape, remove_axes
 from funcgrad.base.trace import NO_EFFECTS, Primitive
+from funcgrad.compiler.loops import Expr, Graph, Index
+from funcgrad.compiler.lowering import Element, Position
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var
 from funcgrad.primitives.arithmetic import max_p, min_p, sub_p
 from funcgrad.transforms.staging import stage_closed
@@ -435,3 +437,34 @@ def walk(xp: Any, lengths: Shape, along: int) -> Any:
 def element_strides(shape: Shape) -> tuple[int, ...]:
     """How far apart neighbours along each axis lie in row-major order, in elements."""
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def window_start(
+    graph: Graph, indices: Element, batch: Position, limits: Sequence[int], clamp: bool
+) -> tuple[list[Index], Expr]:
+    """Where the window of a batch index starts, clamped to 0..limits where asked, and whether it
+    does so inside of them."""
+    starts, inside = [], graph.const(True, "bool")
+    for k, limit in enumerate(limits):
+        start = as_i64(indices((*batch, Index(k))))
+        if clamp:
+            start = clamped(start, limit)
+        else:
+            inside = graph.both(inside, graph.both(start >= 0, start <= limit))
+        starts.append(graph.position(start))
+    return starts, inside
+
+
+def clamped(start: Expr, limit: int) -> Expr:
+    """An index moved into 0..limit."""
+    graph, start = start.graph, as_i64(start)
+    if limit == 0:
+        return graph.const(0, "i64")
+    return start.apply("min", limit).apply("max", 0)
+
+
+def as_i64(index: Expr) -> Expr:
+    """An index in 64 signed bits, which the largest do not fit into."""
+    if index.dtype == "u64":
+        index = index.apply("min", np.iinfo(np.int64).max)
+    return index.to("i64")

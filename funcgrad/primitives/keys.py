@@ -14,7 +14,10 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, shaped
 from funcgrad.base.config import config
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
-from funcgrad.primitives.bits import PARITY, ROTATIONS, threefry2x32_p
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import BITS, Expr, Graph, Index
+from funcgrad.compiler.lowering import Element, Position
+from funcgrad.primitives.bits import PARITY, ROTATIONS, hash_lower, threefry2x32_p
 from funcgrad.primitives.key_reuse import consume
 from funcgrad.primitives.nary import nary_shape
 from funcgrad.transforms import batching, forward
@@ -261,6 +264,66 @@ forward.zero_derivative(random_bits_p)
 batching.elementwise(random_bits_p)
 
 
+def joined(low: Expr, high: Expr) -> Expr:
+    """Two words as one number of 64 bits, which is how kernels hold keys."""
+    return low.to("u64") | high.to("u64") << 32
+
+
+def parted(key: Expr) -> tuple[Expr, Expr]:
+    return key.to("u32"), (key >> 32).to("u32")
+
+
+def seed_lower(seeds: Expr, impl: PRNGImpl) -> Expr:
+    low = seeds.to("u32")
+    high = seeds.bits("u64") >> 32 if BITS[seeds.dtype] == 64 else seeds.graph.const(0, "u64")
+    return joined(high.to("u32"), low)
+
+
+def fold_in_lower(keys: Expr, msgs: Expr) -> Expr:
+    return joined(*hash_lower(*parted(keys), keys.graph.const(0, "u32"), msgs))
+
+
+def hashed_index(
+    graph: Graph, index: Position, keys: Element, shape: tuple[int, ...]
+) -> tuple[Expr, Expr]:
+    """The hash of an element's row-major offset in the array drawn under its key."""
+    ndim = len(keys.shape)
+    offset = lowering.linear(shape, index[ndim:])
+    if math.prod(shape) <= 2**32:
+        high, low = graph.const(0, "u32"), graph.value(offset, "u32")
+    else:
+        low, high = parted(graph.value(offset, "u64"))
+    return hash_lower(*parted(keys(index[:ndim])), high, low)
+
+
+def split_lower(graph: Graph, index: Position, keys: Element, shape: tuple[int, ...]) -> Expr:
+    return joined(*hashed_index(graph, index, keys, shape))
+
+
+def bits_lower(
+    graph: Graph, index: Position, keys: Element, bit_width: int, shape: tuple[int, ...]
+) -> Expr:
+    first, second = hashed_index(graph, index, keys, shape)
+    return joined(second, first) if bit_width == 64 else (first ^ second).to(f"u{bit_width}")
+
+
+def watched(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+    """Whether keys are followed through memory to find those that are used twice."""
+    return config.debug_key_reuse
+
+
+def by_stream(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+    """Whether words come from a stream, and not from each element's own index."""
+    return not config.threefry_partitionable or watched(avals, params)
+
+
+lowering.elementwise(random_seed_p, seed_lower)
+lowering.elementwise(random_fold_in_p, fold_in_lower)
+lowering.rules[random_split_p] = split_lower
+lowering.rules[random_bits_p] = bits_lower
+lowering.refusals[random_split_p] = lowering.refusals[random_bits_p] = by_stream
+
+
 # wrap, unwrap, clone
 
 
@@ -307,3 +370,19 @@ evaluate_rules[random_clone_p] = single(lambda xp, keys: keys.copy())
 abstract_rules[random_clone_p] = pure(clone_abstract)
 forward.zero_derivative(random_clone_p)
 batching.elementwise(random_clone_p)
+
+
+def wrap_lower(graph: Graph, index: Position, words: Element, impl: PRNGImpl) -> Expr:
+    return joined(words((*index, Index(0))), words((*index, Index(1))))
+
+
+def unwrap_lower(graph: Graph, index: Position, keys: Element) -> Expr:
+    *outer, word = index
+    return (keys(tuple(outer)) >> graph.value(word.times(32), "u64")).to("u32")
+
+
+lowering.view(random_wrap_p, wrap_lower)
+lowering.view(random_unwrap_p, unwrap_lower)
+lowering.view(random_clone_p, lambda graph, index, keys: keys(index))
+for _primitive in (random_wrap_p, random_unwrap_p, random_clone_p):
+    lowering.refusals[_primitive] = watched

@@ -1,9 +1,14 @@
 """What scan and while share: the masks of a carry that comes round again, and reordering."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from funcgrad.base.aval import ShapedArray
 from funcgrad.base.lists import Mask
+from funcgrad.base.trace import Primitive
+from funcgrad.compiler.pipeline import NUMPY, compiled, present_target
 from funcgrad.ir.jaxpr import ClosedJaxpr
+from funcgrad.transforms.staging import stage_closed
 
 
 def fixpoint(step: Callable[[Mask], Mask], start: Mask) -> Mask:
@@ -43,3 +48,18 @@ def reordered(program: ClosedJaxpr, inputs: Sequence[int], outputs: Sequence[int
         return program.replace(jaxpr.replace(invars=invars, outvars=outvars))
 
     return program.derived(("reordered", tuple(inputs), tuple(outputs)), make)
+
+
+def run_whole(
+    primitive: Primitive, avals: Sequence[ShapedArray], params: dict[str, Any], buffers: Sequence
+) -> Sequence[Any] | None:
+    """A loop on its own as one native program; None where there is no native code."""
+    if present_target() is NUMPY:
+        return None
+    body: ClosedJaxpr = params.get("jaxpr") or params["body_jaxpr"]
+
+    def make() -> ClosedJaxpr:
+        return stage_closed(lambda *args: list(primitive.bind(*args, **params)), avals)[0]
+
+    key = ("whole", primitive, tuple(avals), *params.items())
+    return compiled(body.derived(key, make))(*buffers)

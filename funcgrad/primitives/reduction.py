@@ -22,6 +22,9 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.shapes import canonical_axes, remove_axes
 from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import FLOATS, Combine, Expr, Graph
+from funcgrad.compiler.lowering import Element, Fold
 from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.nary import ANY, BITS, NUMBER, Accepted, check_dtype
 from funcgrad.primitives.structural import inverse_permutation
@@ -106,18 +109,42 @@ def spread_back(reduced: Any, shape: tuple[int, ...], axes: Sequence[int]) -> An
     return broadcast_in_dim(reduced, shape, kept)
 
 
-def accumulate(name: str) -> Rule:
+def accumulate(ufunc: str) -> Rule:
     """Reduce in float32 what is narrower than that, and round once at the end."""
 
     def evaluate(xp: Any, x: Any, axes: tuple[int, ...]) -> Any:
-        narrow = x.dtype.itemsize < 4 and dtypes.issubdtype(x.dtype, np.floating)
-        wide = x.astype(np.float32) if narrow else x
-        return getattr(xp, name)(wide, axis=axes, dtype=wide.dtype).astype(x.dtype)
+        reduce = getattr(xp, ufunc).reduce
+        if x.dtype.itemsize < 4 and dtypes.issubdtype(x.dtype, np.floating):
+            return reduce(x.astype(np.float32), axis=axes).astype(x.dtype)
+        return reduce(x, axis=axes, dtype=x.dtype)
 
     return evaluate
 
 
-reduction(reduce_sum_p, NUMBER, accumulate("sum"))
+def fold_over(
+    graph: Graph, x: Element, axes: tuple[int, ...], op: str, identity: Any, work: str
+) -> Fold:
+    """One operation over the listed axes, in the dtype `work`, rounded at the end."""
+    combine = lowering.simple_combine(graph, op, work, identity)
+    return Fold(
+        inner=tuple(x.shape[a] for a in axes),
+        combine=combine,
+        values=lambda index, inner: (x(lowering.interleaved(axes, inner, index)).to(work),),
+        starts=combine.identity,
+        finish=lambda folded: (folded.to(x.dtype),),
+    )
+
+
+def accumulate_lower(primitive: Primitive, op: str, identity: int) -> None:
+    def lower(graph: Graph, x: Element, axes: tuple[int, ...]) -> Fold:
+        return fold_over(graph, x, axes, op, identity, lowering.accumulator(x.dtype))
+
+    lowering.folds[primitive] = lower
+    lowering.axis_folds.add(primitive)
+
+
+reduction(reduce_sum_p, NUMBER, accumulate("add"))
+accumulate_lower(reduce_sum_p, "add", 0)
 forward.linear(reduce_sum_p)
 backward.unary(reduce_sum_p, lambda ct, x, axes: spread_back(ct, x.shape, axes))
 
@@ -155,8 +182,9 @@ def _others(rows: Any, count: int) -> Any:
     return concatenate([mul(outer, high), mul(outer, low), of_last], 0)
 
 
-reduction(reduce_prod_p, NUMBER, accumulate("prod"))
+reduction(reduce_prod_p, NUMBER, accumulate("multiply"))
 forward.rules[reduce_prod_p] = reduce_prod_forward
+accumulate_lower(reduce_prod_p, "mul", 1)
 
 
 def extremum_forward(primitive: Primitive) -> Callable:
@@ -199,6 +227,19 @@ for _primitive, _ufunc, _start_high in (
     forward.rules[_primitive] = extremum_forward(_primitive)
 
 
+def extremum_lower(primitive: Primitive, op: str) -> None:
+    def lower(graph: Graph, x: Element, axes: tuple[int, ...]) -> Fold:
+        name = {"max": "or", "min": "and"}[op] if x.dtype == "bool" else op
+        return fold_over(graph, x, axes, name, lowering.extreme(x.dtype, op == "min"), x.dtype)
+
+    lowering.folds[primitive] = lower
+    lowering.axis_folds.add(primitive)
+
+
+extremum_lower(reduce_max_p, "max")
+extremum_lower(reduce_min_p, "min")
+
+
 def bitwise_evaluate(ufunc: str) -> Rule:
     return lambda xp, x, axes: getattr(xp, ufunc).reduce(x, axis=axes)
 
@@ -210,6 +251,20 @@ for _primitive, _ufunc in (
 ):
     reduction(_primitive, BITS, bitwise_evaluate(_ufunc))
     forward.zero_derivative(_primitive)
+
+
+def bitwise_lower(primitive: Primitive, op: str) -> None:
+    def lower(graph: Graph, x: Element, axes: tuple[int, ...]) -> Fold:
+        every = lowering.constant(graph, -1, x.dtype).data
+        return fold_over(graph, x, axes, op, every if op == "and" else 0, x.dtype)
+
+    lowering.folds[primitive] = lower
+    lowering.axis_folds.add(primitive)
+
+
+bitwise_lower(reduce_and_p, "and")
+bitwise_lower(reduce_or_p, "or")
+bitwise_lower(reduce_xor_p, "xor")
 
 
 # argmax, argmin
@@ -243,3 +298,44 @@ for _primitive in (argmax_p, argmin_p):
     abstract_rules[_primitive] = arg_abstract(_primitive.name)
     forward.zero_derivative(_primitive)
     batching.shifted(_primitive, axes=batching.axes_shifted)
+
+
+def arg_lower(primitive: Primitive, op: str) -> None:
+    def lower(graph: Graph, x: Element, axes: tuple[int, ...], index_dtype: Any) -> Fold:
+        (axis,) = axes
+        counter = "i32" if x.shape[axis] < 2**31 else "i64"
+        start = lowering.extreme(x.dtype, op == "min"), lowering.extreme(counter, True)
+        target = lowering.element_type(index_dtype) or ""
+        return Fold(
+            inner=(x.shape[axis],),
+            combine=first_extremum(graph, op, x.dtype, counter, start),
+            values=lambda index, inner: (
+                x(lowering.interleaved(axes, inner, index)),
+                graph.value(inner[0], counter),
+            ),
+            starts=start,
+            finish=lambda value, place: (place.to(target),),
+        )
+
+    lowering.folds[primitive] = lower
+    lowering.axis_folds.add(primitive)
+
+
+def first_extremum(graph: Graph, op: str, dtype: str, counter: str, identity: Any) -> Combine:
+    """The extremum and the first place that has it, of two values with their places."""
+    params = x, i, y, j = [graph.param(k, (dtype, counter)[k % 2]) for k in range(4)]
+    better = surpasses(op, y, x) | (~surpasses(op, x, y) & (j < i))
+    results = graph.select(better, y, x), graph.select(better, j, i)
+    return Combine(tuple(params), results, identity)
+
+
+def surpasses(op: str, x: Expr, y: Expr) -> Expr:
+    """Whether x is a greater maximum (or lesser minimum) than y; nan is the greatest of both."""
+    if x.dtype == "bool":
+        return x & ~y if op == "max" else ~x & y
+    beyond = x > y if op == "max" else x < y
+    return beyond | (x.ne(x) & y.eq(y)) if x.dtype in FLOATS else beyond
+
+
+arg_lower(argmax_p, "max")
+arg_lower(argmin_p, "min")

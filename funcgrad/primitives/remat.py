@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.lists import Mask, cut, drop, given, merge, pick, present, spread
 from funcgrad.base.trace import NO_EFFECTS, Effects, Primitive, abstract_rules, evaluate_rules
+from funcgrad.compiler import lowering
 from funcgrad.compiler.passes import cse, dce
+from funcgrad.compiler.passes import inline as inlining
 from funcgrad.compiler.passes.inline import inline
 from funcgrad.ir.effects import happens_once
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, joined_effects
@@ -49,6 +51,7 @@ forward.rules[optimization_barrier_p] = barrier_forward
 backward.rules[optimization_barrier_p] = barrier_backward
 batching.rules[optimization_barrier_p] = lambda axis, values, axes: (barrier(values), axes)
 cse.never_merged.add(optimization_barrier_p)
+lowering.barriers.add(optimization_barrier_p)
 
 
 # name: the identity, which policies know by its name
@@ -63,6 +66,7 @@ abstract_rules[name_p] = name_abstract
 forward.elementwise(name_p, lambda t, out, x, name: t)
 backward.unary(name_p, lambda ct, x, name: ct)
 batching.elementwise(name_p)
+lowering.view(name_p, lambda graph, index, x, name: x(index))
 
 
 # checkpoint
@@ -152,4 +156,5 @@ def _after_recompute(again: ClosedJaxpr, rest: ClosedJaxpr) -> ClosedJaxpr:
 
 
 program_call(remat_p)
+inlining.rules[remat_p] = lambda params: params["jaxpr"]
 partial.rules[remat_p] = remat_partial

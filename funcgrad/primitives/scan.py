@@ -8,10 +8,11 @@ from funcgrad.base.basis import moveaxis
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.lists import Mask, cut, drop, given, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
-from funcgrad.compiler.passes import dce
+from funcgrad.compiler import lowering
+from funcgrad.compiler.passes import dce, loops
 from funcgrad.compiler.pipeline import compiled
-from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Var
-from funcgrad.primitives.loop import fixpoint, reordered, stable_masks
+from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Var
+from funcgrad.primitives.loop import fixpoint, reordered, run_whole, stable_masks
 from funcgrad.transforms import backward, batching, forward, masking, partial
 from funcgrad.transforms.backward import Linear, backward_pass, instantiate_ct, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted, to_front
@@ -65,8 +66,15 @@ def scan_evaluate(
     reverse: bool,
     num_consts: int,
     num_carry: int,
-    **_: Any,
+    **params: Any,
 ) -> Sequence[Any]:
+    sizes = {"length": length, "num_consts": num_consts, "num_carry": num_carry}
+    avals = parts_of(jaxpr.in_avals, num_consts, num_carry)
+    along = [a.update(shape=(length, *a.shape)) for a in avals.xs]
+    whole = {"jaxpr": jaxpr, "reverse": reverse, **sizes, **params}
+    outs = run_whole(scan_p, [*avals.consts, *avals.carry, *along], whole, buffers)
+    if outs is not None:
+        return outs
     consts, carry, xs = parts_of(buffers, num_consts, num_carry)
     body = compiled(jaxpr)
     ys = [xp.empty((length, *a.shape), buffer_dtype(a.dtype)) for a in jaxpr.out_avals[num_carry:]]
@@ -295,3 +303,23 @@ batching.rules[scan_p] = scan_batch
 partial.rules[scan_p] = scan_partial
 dce.rules[scan_p] = scan_dce
 masking.rules[scan_p] = scan_masked
+
+
+def scan_control(
+    *, jaxpr: ClosedJaxpr, length: int, reverse: bool, num_consts: int, num_carry: int, **_: Any
+) -> lowering.Scan:
+    return lowering.Scan(jaxpr, length, reverse, num_consts, num_carry)
+
+
+lowering.controls[scan_p] = scan_control
+
+
+def scan_with_constants(eqn: Eqn, body: ClosedJaxpr, more: Sequence[Atom]) -> Eqn:
+    """The loop of another body, which takes more constants before the others."""
+    count = eqn.params["num_consts"] + len(more)
+    params = {**eqn.params, "jaxpr": body, "num_consts": count}
+    return eqn.replace(invars=[*more, *eqn.invars], params=params)
+
+
+loops.bodies[scan_p] = lambda eqn: (eqn.params["jaxpr"], range(eqn.params["num_consts"]))
+loops.rebuild[scan_p] = scan_with_constants

@@ -12,6 +12,9 @@ from funcgrad.base.aval import ShapedArray, shaped
 from funcgrad.base.basis import neg
 from funcgrad.base.shapes import Shape
 from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import ZERO, Expr, Graph, Index
+from funcgrad.compiler.lowering import Element, Position, Update
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.primitives.gathering import shifted
 from funcgrad.primitives.indexing import (
@@ -32,6 +35,7 @@ from funcgrad.primitives.indexing import (
     walk,
     window_axes,
     window_sizes,
+    window_start,
     windows_shape,
 )
 from funcgrad.primitives.nary import ANY, NUMBER, check_dtype, check_same_dtype
@@ -288,3 +292,94 @@ forward.rules[scatter_mul_p] = scatter_mul_forward
 backward.rules[scatter_mul_p] = scatter_mul_backward
 forward.rules[scatter_p] = scatter_forward
 backward.rules[scatter_p] = scatter_backward
+
+
+# lower
+
+_COMBINED: dict[Primitive, Callable[[Expr, Expr], Expr]] = {
+    scatter_p: lambda old, new: new,
+    scatter_add_p: lambda old, new: old + new,
+    scatter_sub_p: lambda old, new: old - new,
+    scatter_mul_p: lambda old, new: old * new,
+    scatter_min_p: lambda old, new: lowering.extremum("min", old, new),
+    scatter_max_p: lambda old, new: lowering.extremum("max", old, new),
+}
+
+
+def scatter_lower(primitive: Primitive) -> None:
+    def lower(
+        graph: Graph,
+        x: Element,
+        indices: Element,
+        updates: Element,
+        update_jaxpr: Any,
+        dimension_numbers: ScatterDimensionNumbers,
+        unique_indices: bool,
+        mode: GatherScatterMode,
+        **_: Any,
+    ) -> Update:
+        numbers = dimension_numbers
+        outer = batch_axes(numbers, len(updates.shape))
+        axes = (*outer, *numbers.update_window_dims)
+        batch_ndim = len(outer)
+
+        def place(index: Position) -> tuple[Position, Expr]:
+            batch, window = index[:batch_ndim], index[batch_ndim:]
+            sizes = window_sizes(numbers, len(x.shape), updates.shape)
+            return window_place(graph, x, indices, numbers, sizes, batch, window, mode)
+
+        def value(index: Position, old: Expr) -> Expr:
+            if primitive is scatter_p and update_jaxpr is not None:
+                (new,) = lowering.applied(graph, update_jaxpr, (old, old))
+                return new
+            return _COMBINED[primitive](old, updates(lowering.interleaved(axes, index, ())))
+
+        return Update(
+            extents=tuple(updates.shape[a] for a in axes),
+            place=place,
+            value=value,
+            window=len(axes) - batch_ndim,
+            distinct=unique_indices or math.prod(updates.shape[a] for a in outer) == 1,
+        )
+
+    def refuses(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+        """Whether `func` has no kernel, or partial sums and products are wider than the operand."""
+        if isinstance(params["update_jaxpr"], ClosedJaxpr):
+            return not lowering.holds_scalars(params["update_jaxpr"])
+        rounds = primitive in (scatter_add_p, scatter_sub_p, scatter_mul_p)
+        dtype = avals[0].dtype
+        return rounds and not params["unique_indices"] and widened(dtype) != dtype
+
+    lowering.updates[primitive] = lower
+    lowering.refusals[primitive] = refuses
+
+
+def window_place(
+    graph: Graph,
+    x: Element,
+    indices: Element,
+    numbers: ScatterDimensionNumbers,
+    sizes: Shape,
+    batch: Position,
+    window: Position,
+    mode: GatherScatterMode,
+) -> tuple[Position, Expr]:
+    """The operand element that an element of a window is for, and whether it is to be written."""
+    axes = numbers.scatter_dims_to_operand_dims
+    limits = [x.shape[a] - sizes[a] for a in axes]
+    clip = mode is GatherScatterMode.CLIP
+    starts, inside = window_start(graph, indices, batch, limits, clip)
+    position: list[Index] = [ZERO] * len(x.shape)
+    for axis, index in zip(window_axes(numbers, len(x.shape)), window, strict=True):
+        position[axis] = index
+    for axis, index_axis in zip(
+        numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True
+    ):
+        position[axis] = batch[index_axis]
+    for axis, start in zip(axes, starts, strict=True):
+        position[axis] = position[axis].plus(start)
+    return tuple(position), inside
+
+
+for _primitive in (scatter_p, *COMBINE):
+    scatter_lower(_primitive)

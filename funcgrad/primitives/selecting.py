@@ -3,7 +3,10 @@
 They are what derivatives of a windowed maximum or minimum consist of, and each other's transpose.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,13 +24,18 @@ from funcgrad.base.trace import (
     pure,
     single,
 )
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import Combine, Expr, Graph, Guarded
+from funcgrad.compiler.lowering import Element, Fold, Position
 from funcgrad.primitives.arithmetic import max_p, min_p
 from funcgrad.primitives.combiner import identity_of
 from funcgrad.primitives.compare import ge_p, le_p
+from funcgrad.primitives.reduction import surpasses
 from funcgrad.primitives.sliding import (
     Window,
     base_buffer,
     check_window,
+    covered_element,
     slide,
     take_from_buffer,
 )
@@ -40,6 +48,10 @@ select_and_scatter_add_p = Primitive("select_and_scatter_add")
 # Which extremum a comparison selects; its identity is what padding holds.
 EXTREMA = {ge_p: max_p, le_p: min_p}
 ORDERS = {ge_p: "greater_equal", le_p: "less_equal"}
+OPS = {ge_p: "max", le_p: "min"}
+
+# Elements that a kernel compares for one element of a scattered sum, beyond which it is a step.
+MOST_COMPARED = 128
 
 
 def select_and_gather_add(
@@ -162,6 +174,42 @@ backward.rules[select_and_gather_add_p] = gather_backward
 batching.rules[select_and_gather_add_p] = gather_batch
 
 
+def gather_lower(
+    graph: Graph, tangents: Element, operand: Element, select_prim: Primitive, **params: Any
+) -> Fold:
+    """The fold by `surpasses`; of equal ones that at the earliest place is kept."""
+    window, op = Window(**params), OPS[select_prim]
+    lowest = lowering.extreme(operand.dtype, op == "min")
+    types = (operand.dtype, tangents.dtype, "i32")
+    key, tangent, place, *other = (graph.param(k, types[k % 3]) for k in range(6))
+    better = surpasses(op, other[0], key) | (~surpasses(op, key, other[0]) & (other[2] < place))
+    results = tuple(
+        graph.select(better, b, a) for a, b in zip((key, tangent, place), other, strict=True)
+    )
+    identity = (lowest, 0, 2**31 - 1)
+    combine = Combine((key, tangent, place, *other), results, identity)
+
+    def values(index: Position, inner: Position) -> tuple[Expr, ...]:
+        position, inside = covered_element(graph, index, inner, window, operand.shape)
+        nothing = graph.const(lowest, operand.dtype), graph.const(0, tangents.dtype)
+        found = (
+            lowering.guarded(graph, inside, partial(x, position), default)
+            for x, default in zip((operand, tangents), nothing, strict=True)
+        )
+        offset = lowering.linear(window.window_dimensions, inner)
+        return (*found, graph.value(offset, "i32"))
+
+    def finish(key: Expr, tangent: Expr, place: Expr) -> tuple[Expr]:
+        # Every window starts from the identity, whose tangent is 0.
+        above = surpasses(op, key, graph.const(lowest, key.dtype))
+        return (graph.select(above, tangent, 0),)
+
+    return Fold(window.window_dimensions, combine, values, identity, finish)
+
+
+lowering.folds[select_and_gather_add_p] = gather_lower
+
+
 # select_and_scatter_add
 
 
@@ -229,3 +277,86 @@ abstract_rules[select_and_scatter_add_p] = pure(scatter_add_abstract)
 forward.rules[select_and_scatter_add_p] = selecting_forward(select_and_scatter_add_p)
 backward.rules[select_and_scatter_add_p] = scatter_add_backward
 batching.rules[select_and_scatter_add_p] = scatter_add_batch
+
+
+def scatter_add_lower(
+    graph: Graph,
+    index: Position,
+    source: Element,
+    operand: Element,
+    select_prim: Primitive,
+    **params: Any,
+) -> Expr:
+    """The sum over the windows that an element is the first extremum of."""
+    window, op = undilated(**params), OPS[select_prim]
+    work = lowering.accumulator(source.dtype)
+    zero = graph.const(0, work)
+    total = zero
+    for number, offset, real in windows_over(graph, index, window, source.shape):
+        with Guarded(graph, real):
+            first = graph.both(real, is_first(graph, operand, op, index, offset, window))
+            part = graph.select(first, source(number).to(work), zero)
+        total = part if total is zero else total + part
+    return total.to(source.dtype)
+
+
+def windows_over(
+    graph: Graph, index: Position, window: Window, counts: tuple[int, ...]
+) -> Iterator[tuple[Position, Position, Expr]]:
+    """The windows that cover an element: their index, the element's in them, and if there are."""
+    along = []
+    for i, size, stride, (low, _), count in zip(
+        index, window.window_dimensions, window.window_strides, window.padding, counts, strict=True
+    ):
+        skipped = max(-(low // stride), 0)
+        last, offset = graph.divide(i.plus(low + skipped * stride), stride)
+        along.append(
+            [
+                (number, spot, graph.both(graph.within(number, 0, count), within))
+                for k in range(-(-size // stride))
+                for number, spot in [(last.plus(-skipped - k), offset.plus(k * stride))]
+                for within in [graph.within(spot, 0, size)]
+            ]
+        )
+    for chosen in itertools.product(*along):
+        real = graph.const(True, "bool")
+        for _, _, here in chosen:
+            real = graph.both(real, here)
+        if real.op != "const" or real.data:
+            yield tuple(c[0] for c in chosen), tuple(c[1] for c in chosen), real
+
+
+def is_first(
+    graph: Graph, operand: Element, op: str, index: Position, offset: Position, window: Window
+) -> Expr:
+    """Whether the element at `offset` in a window is beyond all before it, and below none after."""
+    sizes = window.window_dimensions
+    key, own = operand(index), lowering.linear(sizes, offset)
+    nothing = graph.const(lowering.extreme(operand.dtype, op == "min"), operand.dtype)
+    result = graph.const(True, "bool")
+    for number, spot in enumerate(itertools.product(*map(range, sizes))):
+        place = tuple(
+            i.plus(s).plus(o.times(-1)) for i, s, o in zip(index, spot, offset, strict=True)
+        )
+        inside = graph.const(True, "bool")
+        for i, n in zip(place, operand.shape, strict=True):
+            inside = graph.both(inside, graph.within(i, 0, n))
+        other = lowering.guarded(graph, inside, partial(operand, place), nothing)
+        itself = graph.within(own, number, number + 1)
+        earlier = graph.within(own, number + 1, math.prod(sizes))
+        kept = graph.select(earlier, surpasses(op, key, other), ~surpasses(op, other, key))
+        result = graph.both(result, graph.select(itself, True, kept))
+    return result
+
+
+def many_compared(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+    window = undilated(**{k: v for k, v in params.items() if k != "select_prim"})
+    if any(d != 1 for d in window.window_dilation):
+        return True
+    pairs = zip(window.window_dimensions, window.window_strides, strict=True)
+    windows = math.prod(-(-size // stride) for size, stride in pairs)
+    return windows * math.prod(window.window_dimensions) > MOST_COMPARED
+
+
+lowering.rules[select_and_scatter_add_p] = scatter_add_lower
+lowering.refusals[select_and_scatter_add_p] = many_compared

@@ -24,6 +24,9 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.shapes import Shape, canonical_axis, canonical_shape, check_lengths, concrete_int
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import Expr, Graph
+from funcgrad.compiler.lowering import Element, Position
 from funcgrad.primitives.arithmetic import rem
 from funcgrad.primitives.compare import lt
 from funcgrad.primitives.gathering import gather_batch
@@ -31,6 +34,7 @@ from funcgrad.primitives.indexing import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
+    clamped,
     gather,
     scatter_p,
 )
@@ -355,6 +359,25 @@ backward.rules[dynamic_slice_p] = dynamic_slice_backward
 batching.rules[dynamic_slice_p] = dynamic_slice_batch
 
 
+def moved_to(
+    graph: Graph, index: Position, starts: Sequence[Element], sizes: Shape, shape: Shape
+) -> Position:
+    """The element of an array that an index into its dynamic slice means."""
+    return tuple(
+        i.plus(graph.position(clamped(start(()), length - size))) if size < length else i
+        for i, start, size, length in zip(index, starts, sizes, shape, strict=True)
+    )
+
+
+def dynamic_slice_lower(
+    graph: Graph, index: Position, x: Element, *starts: Element, slice_sizes: Shape
+) -> Expr:
+    return x(moved_to(graph, index, starts, slice_sizes, x.shape))
+
+
+lowering.view(dynamic_slice_p, dynamic_slice_lower)
+
+
 # dynamic_update_slice
 
 
@@ -425,3 +448,22 @@ abstract_rules[dynamic_update_slice_p] = pure(dynamic_update_slice_abstract)
 forward.rules[dynamic_update_slice_p] = dynamic_update_slice_forward
 backward.rules[dynamic_update_slice_p] = dynamic_update_slice_backward
 batching.rules[dynamic_update_slice_p] = dynamic_update_slice_batch
+
+
+def dynamic_update_slice_lower(
+    graph: Graph, x: Element, update: Element, *starts: Element
+) -> lowering.Update:
+    def place(index: Position) -> tuple[Position, Expr]:
+        position = moved_to(graph, index, starts, update.shape, x.shape)
+        return position, graph.const(True, "bool")
+
+    return lowering.Update(
+        extents=update.shape,
+        place=place,
+        value=lambda index, old: update(index),
+        window=len(update.shape),
+        distinct=True,
+    )
+
+
+lowering.updates[dynamic_update_slice_p] = dynamic_update_slice_lower

@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 
 from funcgrad.base.basis import slice_array
 from funcgrad.base.shapes import concrete_int, dilate, strided
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import Expr, Graph
+from funcgrad.compiler.lowering import Position
 from funcgrad.primitives.structural import pad_evaluate
 
 Shape = tuple[int, ...]
@@ -218,3 +221,25 @@ def base_buffer(xp: Any, x: Any, window: Window, value: Any) -> Any:
     if all(c == (0, 0, 0) for c in config):
         return x
     return pad_evaluate(xp, x, value, config)
+
+
+def covered_element(
+    graph: Graph, index: Position, inner: Position, window: Window, shape: Shape
+) -> tuple[Position, Expr]:
+    """Which element of the operand a window covers, and whether it is not padding or a hole."""
+    position, inside = [], graph.const(0 not in shape, "bool")
+    for i, k, size, stride, (low, _), hole, step in zip(
+        index,
+        inner,
+        shape,
+        window.window_strides,
+        window.padding,
+        window.base_dilation,
+        window.window_dilation,
+        strict=True,
+    ):
+        spot = i.times(stride).plus(k.times(step))
+        place, here = lowering.undilated(graph, spot, low, size, hole)
+        position.append(place)
+        inside = graph.both(inside, here)
+    return tuple(position), inside

@@ -12,6 +12,8 @@ from funcgrad.base.backend import scipy
 from funcgrad.base.basis import add, full_like, mul, neg, scalar_like, select_n
 from funcgrad.base.dtypes import finfo
 from funcgrad.base.trace import Primitive, Rule
+from funcgrad.compiler import lowering
+from funcgrad.compiler.elementary import bessel, error_function, gamma, inverse_error_function
 from funcgrad.primitives.arithmetic import abs, div, sign, sub
 from funcgrad.primitives.compare import gt
 from funcgrad.primitives.exponential import exp, square
@@ -131,9 +133,11 @@ def zeta_evaluate(special: Any, xp: Any, x: Any, q: Any) -> Any:
 
 elementwise(lgamma_p, FLOAT, in_float64(lgamma_evaluate))
 forward.elementwise(lgamma_p, lambda t, out, x: mul(t, digamma(x)))
+lowering.elementwise(lgamma_p, gamma.lgamma)
 
 elementwise(digamma_p, FLOAT, in_float64(digamma_evaluate))
 forward.elementwise(digamma_p, lambda t, out, x: mul(t, polygamma(scalar_like(1, x), x)))
+lowering.elementwise(digamma_p, gamma.digamma)
 
 elementwise(polygamma_p, FLOAT, in_float64(polygamma_evaluate))
 forward.elementwise(
@@ -162,17 +166,20 @@ elementwise(erf_p, FLOAT, in_float64(lambda special, xp, x: special.erf(x)))
 forward.elementwise(
     erf_p, lambda t, out, x: mul(scalar_like(2 / np.sqrt(np.pi), x), mul(t, bell(x)))
 )
+lowering.elementwise(erf_p, error_function.erf)
 
 elementwise(erfc_p, FLOAT, in_float64(lambda special, xp, x: special.erfc(x)))
 forward.elementwise(
     erfc_p, lambda t, out, x: mul(scalar_like(-2 / np.sqrt(np.pi), x), mul(t, bell(x)))
 )
+lowering.elementwise(erfc_p, error_function.erfc)
 
 elementwise(erf_inv_p, FLOAT, in_float64(lambda special, xp, x: special.erfinv(x)))
 forward.elementwise(
     erf_inv_p,
     lambda t, out, x: mul(scalar_like(np.sqrt(np.pi) / 2, x), mul(t, exp(square(out)))),
 )
+lowering.elementwise(erf_inv_p, inverse_error_function.erf_inv)
 
 
 # modified Bessel functions
@@ -189,6 +196,8 @@ def bessel_i1e_slope(out: Any, x: Any) -> Any:
 
 elementwise(bessel_i0e_p, FLOAT, in_float64(lambda special, xp, x: special.i0e(x)))
 forward.elementwise(bessel_i0e_p, lambda t, out, x: mul(t, sub(bessel_i1e(x), mul(sign(x), out))))
+lowering.elementwise(bessel_i0e_p, bessel.bessel_i0e)
 
 elementwise(bessel_i1e_p, FLOAT, in_float64(lambda special, xp, x: special.i1e(x)))
 forward.elementwise(bessel_i1e_p, lambda t, out, x: mul(t, bessel_i1e_slope(out, x)))
+lowering.elementwise(bessel_i1e_p, bessel.bessel_i1e)

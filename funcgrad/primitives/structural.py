@@ -1,5 +1,6 @@
 """Operations that move elements without computing: reshape, broadcast, transpose, slice, pad."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -40,12 +41,18 @@ from funcgrad.base.shapes import (
     remove_axes,
 )
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import ZERO, Expr, Graph, Guarded
+from funcgrad.compiler.lowering import Element, Position
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import Linear, is_linear
 
 rev_p = Primitive("rev")
 copy_p = Primitive("copy")
 stop_gradient_p = Primitive("stop_gradient")
+
+# Arrays whose concatenation a kernel reads from, each element asking which of them it is in.
+MOST_PIECES = 64
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
@@ -60,6 +67,8 @@ def copy(x: Any) -> Any:
 
 
 # broadcast_in_dim
+
+COPIED_ELEMENTS = 1024  # np.broadcast_to takes 2 us; up to about here a copy is quicker
 
 
 def broadcast_abstract(
@@ -89,7 +98,13 @@ def broadcast_evaluate(
     for i, d in enumerate(broadcast_dimensions):
         spread[d] = x.shape[i]
     spread_out = x.reshape(spread)
-    return spread_out if spread_out.shape == shape else xp.broadcast_to(spread_out, shape)
+    if spread_out.shape == shape:
+        return spread_out
+    if math.prod(shape) > COPIED_ELEMENTS or x.dtype.kind == "V":  # keys are told by their memory
+        return xp.broadcast_to(spread_out, shape)
+    out = xp.empty(shape, x.dtype)
+    out[...] = spread_out
+    return out
 
 
 def broadcast_backward(ct: Any, x: Linear, shape: Any, broadcast_dimensions: Any) -> Any:
@@ -111,6 +126,19 @@ abstract_rules[broadcast_in_dim_p] = pure(broadcast_abstract)
 forward.linear(broadcast_in_dim_p)
 backward.unary(broadcast_in_dim_p, broadcast_backward)
 batching.rules[broadcast_in_dim_p] = broadcast_batch
+
+
+def broadcast_lower(
+    graph: Graph,
+    index: Position,
+    x: Element,
+    shape: tuple[int, ...],
+    broadcast_dimensions: tuple[int, ...],
+) -> Expr:
+    return lowering.at_broadcast(x, tuple(index[d] for d in broadcast_dimensions))
+
+
+lowering.view(broadcast_in_dim_p, broadcast_lower)
 
 
 # reshape, squeeze
@@ -141,6 +169,20 @@ backward.unary(reshape_p, lambda ct, x, **_: reshape(ct, x.shape))
 batching.rules[reshape_p] = reshape_batch
 
 
+def reshape_lower(
+    graph: Graph, index: Position, x: Element, new_sizes: tuple[int, ...], dimensions: None
+) -> Expr:
+    """Row-major offsets stay; where only axes of length 1 come and go, so do indices."""
+    kept = [i for i, n in zip(index, new_sizes, strict=True) if n != 1]
+    if [n for n in x.shape if n != 1] != [n for n in new_sizes if n != 1]:
+        return x.flat(lowering.linear(new_sizes, index))
+    rest = iter(kept)
+    return x(tuple(ZERO if n == 1 else next(rest) for n in x.shape))
+
+
+lowering.view(reshape_p, reshape_lower)
+
+
 def squeeze_abstract(x: ShapedArray, dimensions: tuple[int, ...]) -> ShapedArray:
     dims = canonical_axes(dimensions, x.ndim, "squeeze dimensions")
     if any(x.shape[d] != 1 for d in dims):
@@ -157,6 +199,12 @@ abstract_rules[squeeze_p] = pure(squeeze_abstract)
 forward.linear(squeeze_p)
 backward.unary(squeeze_p, lambda ct, x, **_: reshape(ct, x.shape))
 batching.shifted(squeeze_p, dimensions=batching.axes_shifted)
+lowering.view(
+    squeeze_p,
+    lambda graph, index, x, dimensions: x(
+        lowering.interleaved(dimensions, (ZERO,) * len(dimensions), index)
+    ),
+)
 
 
 # transpose, rev, copy
@@ -178,6 +226,10 @@ backward.unary(
     transpose_p, lambda ct, x, permutation: transpose(ct, inverse_permutation(permutation))
 )
 batching.shifted(transpose_p, permutation=lambda perm, ndim: (0, *(p + 1 for p in perm)))
+lowering.view(
+    transpose_p,
+    lambda graph, index, x, permutation: x(lowering.interleaved(permutation, index, ())),
+)
 
 evaluate_rules[rev_p] = single(lambda xp, x, dimensions: xp.flip(x, dimensions))
 abstract_rules[rev_p] = pure(lambda x, dimensions: x)
@@ -185,16 +237,30 @@ forward.linear(rev_p)
 backward.unary(rev_p, lambda ct, x, dimensions: rev(ct, dimensions))
 batching.shifted(rev_p, dimensions=batching.axes_shifted)
 
+
+def rev_lower(graph: Graph, index: Position, x: Element, dimensions: tuple[int, ...]) -> Expr:
+    return x(
+        tuple(
+            i.times(-1).plus(n - 1) if d in dimensions else i
+            for d, (i, n) in enumerate(zip(index, x.shape, strict=True))
+        )
+    )
+
+
+lowering.view(rev_p, rev_lower)
+
 evaluate_rules[copy_p] = single(lambda xp, x: x.copy())
 abstract_rules[copy_p] = pure(lambda x: x)
 forward.linear(copy_p)
 backward.unary(copy_p, lambda ct, x: ct)
 batching.elementwise(copy_p)
+lowering.view(copy_p, lambda graph, index, x: x(index))
 
 evaluate_rules[stop_gradient_p] = lambda xp, x: (x,)
 abstract_rules[stop_gradient_p] = pure(lambda x: x)
 forward.zero_derivative(stop_gradient_p)
 batching.elementwise(stop_gradient_p)
+lowering.view(stop_gradient_p, lambda graph, index, x: x(index))
 
 
 # slice
@@ -219,10 +285,9 @@ def slice_abstract(
 
 
 def slice_evaluate(xp: Any, x: Any, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
-    steps = strides or (None,) * x.ndim
-    return x[
-        tuple(slice(*bounds) for bounds in zip(start_indices, limit_indices, steps, strict=True))
-    ]
+    if strides is None:
+        return x[tuple(map(slice, start_indices, limit_indices))]
+    return x[tuple(map(slice, start_indices, limit_indices, strides))]
 
 
 def slice_backward(ct: Any, x: Linear, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
@@ -258,6 +323,22 @@ abstract_rules[slice_p] = pure(slice_abstract)
 forward.linear(slice_p)
 backward.unary(slice_p, slice_backward)
 batching.rules[slice_p] = slice_batch
+
+
+def slice_lower(
+    graph: Graph,
+    index: Position,
+    x: Element,
+    start_indices: Any,
+    limit_indices: Any,
+    strides: Any,
+) -> Expr:
+    steps = strides or (1,) * len(index)
+    places = zip(index, start_indices, steps, strict=True)
+    return x(tuple(i.times(step).plus(start) for i, start, step in places))
+
+
+lowering.view(slice_p, slice_lower)
 
 
 # pad
@@ -340,6 +421,20 @@ backward.rules[pad_p] = pad_backward
 batching.rules[pad_p] = pad_batch
 
 
+def pad_lower(
+    graph: Graph, index: Position, x: Element, value: Element, padding_config: Any
+) -> Expr:
+    position, inside = [], graph.const(0 not in x.shape, "bool")
+    for i, n, (low, _, interior) in zip(index, x.shape, padding_config, strict=True):
+        place, here = lowering.undilated(graph, i, low, n, interior + 1)
+        position.append(place)
+        inside = graph.both(inside, here)
+    return lowering.guarded(graph, inside, lambda: x(tuple(position)), value(()))
+
+
+lowering.view(pad_p, pad_lower)
+
+
 # concatenate
 
 
@@ -387,6 +482,31 @@ backward.rules[concatenate_p] = concatenate_backward
 batching.rules[concatenate_p] = concatenate_batch
 
 
+def concatenate_lower(graph: Graph, index: Position, *arrays: Element, dimension: int) -> Expr:
+    """The array whose stretch the index falls into, the last where it falls into no other."""
+    begin, pieces = 0, []
+    for array in arrays:
+        end = begin + array.shape[dimension]
+        here = graph.within(index[dimension], begin, end)
+        if here.op != "const" or here.data:
+            pieces.append((array, begin, end, here))
+        begin = end
+    chosen: Expr | None = None
+    for array, start, end, here in reversed(pieces):
+        place = (*index[:dimension], index[dimension].plus(-start), *index[dimension + 1 :])
+        with Guarded(graph, here):
+            found = array(place)
+        before = graph.within(index[dimension], 0, end)
+        chosen = found if chosen is None else graph.select(before, found, chosen)
+    if chosen is None:
+        raise AssertionError("an element of an empty concatenation is asked for")
+    return chosen
+
+
+lowering.view(concatenate_p, concatenate_lower)
+lowering.refusals[concatenate_p] = lambda avals, params: len(avals) > MOST_PIECES
+
+
 # iota
 
 
@@ -408,3 +528,13 @@ evaluate_rules[iota_p] = single(iota_evaluate)
 abstract_rules[iota_p] = pure(iota_abstract)
 forward.zero_derivative(iota_p)
 batching.rules[iota_p] = lambda axis, values, axes, **params: (iota_p.bind(**params), (None,))
+
+
+def iota_lower(
+    graph: Graph, index: Position, dtype: Any, shape: tuple[int, ...], dimension: int
+) -> Expr:
+    counter = "i32" if shape[dimension] <= 2**31 else "i64"
+    return graph.value(index[dimension], counter).to(lowering.element_type(dtype) or "")
+
+
+lowering.view(iota_p, iota_lower)

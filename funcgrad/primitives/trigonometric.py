@@ -4,6 +4,8 @@ from typing import Any
 
 from funcgrad.base.basis import add, mul, neg, scalar_like
 from funcgrad.base.trace import Primitive
+from funcgrad.compiler import lowering
+from funcgrad.compiler.elementary import hyperbolic, inverse_trigonometric, trigonometric
 from funcgrad.primitives.arithmetic import div, sub
 from funcgrad.primitives.exponential import rsqrt, square
 from funcgrad.primitives.nary import INEXACT, elementwise
@@ -95,33 +97,43 @@ def one_minus_square(x: Any) -> Any:
 
 elementwise(sin_p, INEXACT, lambda xp, x: xp.sin(x))
 forward.elementwise(sin_p, lambda t, out, x: mul(t, cos(x)))
+lowering.elementwise(sin_p, trigonometric.sin)
 
 elementwise(cos_p, INEXACT, lambda xp, x: xp.cos(x))
 forward.elementwise(cos_p, lambda t, out, x: neg(mul(t, sin(x))))
+lowering.elementwise(cos_p, trigonometric.cos)
 
 elementwise(tan_p, INEXACT, lambda xp, x: xp.tan(x))
 forward.elementwise(tan_p, lambda t, out, x: mul(t, add(scalar_like(1, out), square(out))))
+lowering.elementwise(tan_p, trigonometric.tan)
 
 elementwise(asin_p, INEXACT, lambda xp, x: xp.arcsin(x))
 forward.elementwise(asin_p, lambda t, out, x: mul(t, rsqrt(one_minus_square(x))))
+lowering.elementwise(asin_p, inverse_trigonometric.asin)
 
 elementwise(acos_p, INEXACT, lambda xp, x: xp.arccos(x))
 forward.elementwise(acos_p, lambda t, out, x: mul(t, neg(rsqrt(one_minus_square(x)))))
+lowering.elementwise(acos_p, inverse_trigonometric.acos)
 
 elementwise(atan_p, INEXACT, lambda xp, x: xp.arctan(x))
 forward.elementwise(atan_p, lambda t, out, x: div(t, add(scalar_like(1, x), square(x))))
+lowering.elementwise(atan_p, inverse_trigonometric.atan)
 
 elementwise(sinh_p, INEXACT, lambda xp, x: xp.sinh(x))
 forward.elementwise(sinh_p, lambda t, out, x: mul(t, cosh(x)))
+lowering.elementwise(sinh_p, hyperbolic.sinh)
 
 elementwise(cosh_p, INEXACT, lambda xp, x: xp.cosh(x))
 forward.elementwise(cosh_p, lambda t, out, x: mul(t, sinh(x)))
+lowering.elementwise(cosh_p, hyperbolic.cosh)
 
 elementwise(tanh_p, INEXACT, lambda xp, x: xp.tanh(x))
 forward.elementwise(tanh_p, lambda t, out, x: mul(t, one_minus_square(out)))
+lowering.elementwise(tanh_p, hyperbolic.tanh)
 
 elementwise(asinh_p, INEXACT, lambda xp, x: xp.arcsinh(x))
 forward.elementwise(asinh_p, lambda t, out, x: mul(t, rsqrt(add(square(x), scalar_like(1, x)))))
+lowering.elementwise(asinh_p, hyperbolic.asinh)
 
 elementwise(acosh_p, INEXACT, lambda xp, x: xp.arccosh(x))
 forward.elementwise(
@@ -130,9 +142,11 @@ forward.elementwise(
         t, mul(rsqrt(sub(x, scalar_like(1, x))), rsqrt(add(x, scalar_like(1, x))))
     ),
 )
+lowering.elementwise(acosh_p, hyperbolic.acosh)
 
 elementwise(atanh_p, INEXACT, lambda xp, x: xp.arctanh(x))
 forward.elementwise(atanh_p, lambda t, out, x: div(t, one_minus_square(x)))
+lowering.elementwise(atanh_p, hyperbolic.atanh)
 
 
 def atan2_evaluate(xp: Any, x: Any, y: Any) -> Any:
@@ -147,3 +161,4 @@ forward.elementwise(
     lambda t, out, x, y: mul(t, div(y, add(square(x), square(y)))),
     lambda t, out, x, y: mul(t, div(neg(x), add(square(x), square(y)))),
 )
+lowering.elementwise(atan2_p, inverse_trigonometric.atan2)

@@ -6,12 +6,13 @@ from typing import Any
 from funcgrad.base.aval import ShapedArray, tangent_aval
 from funcgrad.base.lists import Mask, cut, drop, given, inverse, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
-from funcgrad.compiler.passes import dce
+from funcgrad.compiler import lowering
+from funcgrad.compiler.passes import dce, loops
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.effects import quiet
-from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Var
+from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Var
 from funcgrad.primitives.compare import bitwise_and, select_members
-from funcgrad.primitives.loop import reordered, stable_masks
+from funcgrad.primitives.loop import reordered, run_whole, stable_masks
 from funcgrad.primitives.reduction import reduce_or
 from funcgrad.transforms import backward, batching, forward, masking, partial
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted, to_front
@@ -31,6 +32,12 @@ def while_evaluate(
     cond_nconsts: int,
     body_nconsts: int,
 ) -> Sequence[Any]:
+    programs = {"cond_jaxpr": cond_jaxpr, "body_jaxpr": body_jaxpr}
+    avals = [*cond_jaxpr.in_avals[:cond_nconsts], *body_jaxpr.in_avals]
+    whole = {**programs, "cond_nconsts": cond_nconsts, "body_nconsts": body_nconsts}
+    outs = run_whole(while_p, avals, whole, buffers)
+    if outs is not None:
+        return outs
     test_consts, body_consts, carry = cut(buffers, cond_nconsts, body_nconsts)
     test, body = compiled(cond_jaxpr), compiled(body_jaxpr)
     while bool(test(*test_consts, *carry)[0]):
@@ -244,3 +251,29 @@ batching.rules[while_p] = while_batch
 partial.rules[while_p] = while_partial
 masking.rules[while_p] = while_masked
 masking.always_masked.add(while_p)
+
+
+def while_control(
+    *, cond_jaxpr: ClosedJaxpr, body_jaxpr: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
+) -> lowering.While:
+    return lowering.While(cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts)
+
+
+lowering.controls[while_p] = while_control
+
+
+def body_constants(eqn: Eqn) -> tuple[ClosedJaxpr, Sequence[int]]:
+    first, count = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    return eqn.params["body_jaxpr"], range(first, first + count)
+
+
+def while_with_constants(eqn: Eqn, body: ClosedJaxpr, more: Sequence[Atom]) -> Eqn:
+    """The loop of another body, which takes more constants before the others."""
+    test_consts, rest = cut(eqn.invars, eqn.params["cond_nconsts"])
+    count = eqn.params["body_nconsts"] + len(more)
+    params = {**eqn.params, "body_jaxpr": body, "body_nconsts": count}
+    return eqn.replace(invars=[*test_consts, *more, *rest], params=params)
+
+
+loops.bodies[while_p] = body_constants
+loops.rebuild[while_p] = while_with_constants

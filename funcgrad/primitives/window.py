@@ -1,6 +1,7 @@
 """reduce_window: a reduction of what a sliding window covers, at each of its places."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ from funcgrad.base.trace import (
     under,
 )
 from funcgrad.base.tree import tree_flatten, tree_unflatten
+from funcgrad.compiler import lowering
+from funcgrad.compiler.loops import Expr, Graph
+from funcgrad.compiler.lowering import Element, Fold, Position
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.primitives.arithmetic import max_p, min_p
 from funcgrad.primitives.combiner import (
@@ -36,8 +40,10 @@ from funcgrad.primitives.combiner import (
     check_operands,
     combine,
     combiner_of,
+    fold_lower,
     identity_of,
     is_identity,
+    without_kernel,
 )
 from funcgrad.primitives.compare import bitwise_and, bitwise_or, ge_p, le_p
 from funcgrad.primitives.nary import ANY, NUMBER, Accepted, check_dtype
@@ -46,6 +52,7 @@ from funcgrad.primitives.sliding import (
     Window,
     base_buffer,
     check_window,
+    covered_element,
     slide,
     take_from_array,
     take_from_buffer,
@@ -215,14 +222,45 @@ def extremum_forward(primitive: Primitive, select_prim: Primitive) -> Callable:
     return rule
 
 
+def windowed_lower(primitive: Primitive, op: str) -> None:
+    def lower(graph: Graph, x: Element, **params: Any) -> Fold:
+        window, work = Window(**params), x.dtype
+        if op == "add":
+            work = lowering.accumulator(x.dtype)
+            combine = lowering.simple_combine(graph, "add", work, 0)
+        else:
+            name = {"max": "or", "min": "and"}[op] if work == "bool" else op
+            combine = lowering.simple_combine(
+                graph, name, work, lowering.extreme(work, op == "min")
+            )
+        nothing = graph.const(combine.identity[0], x.dtype)
+
+        def values(index: Position, inner: Position) -> tuple[Expr]:
+            place, inside = covered_element(graph, index, inner, window, x.shape)
+            return (lowering.guarded(graph, inside, lambda: x(place), nothing).to(work),)
+
+        return Fold(
+            inner=window.window_dimensions,
+            combine=combine,
+            values=values,
+            starts=combine.identity,
+            finish=lambda folded: (folded.to(x.dtype),),
+        )
+
+    lowering.folds[primitive] = lower
+
+
 windowed(reduce_window_sum_p, add_p, NUMBER, "add")
+windowed_lower(reduce_window_sum_p, "add")
 forward.linear(reduce_window_sum_p)
 backward.unary(reduce_window_sum_p, window_sum_backward)
 
 windowed(reduce_window_max_p, max_p, ANY, "maximum")
+windowed_lower(reduce_window_max_p, "max")
 forward.rules[reduce_window_max_p] = extremum_forward(reduce_window_max_p, ge_p)
 
 windowed(reduce_window_min_p, min_p, ANY, "minimum")
+windowed_lower(reduce_window_min_p, "min")
 forward.rules[reduce_window_min_p] = extremum_forward(reduce_window_min_p, le_p)
 
 
@@ -315,3 +353,20 @@ evaluate_rules[reduce_window_p] = window_evaluate
 abstract_rules[reduce_window_p] = pure(window_abstract)
 forward.rules[reduce_window_p] = window_forward
 batching.rules[reduce_window_p] = window_batch
+
+
+def window_lower(graph: Graph, *elements: Element, jaxpr: ClosedJaxpr, **params: Any) -> Fold:
+    operands, inits = _halves(elements)
+    window, shape = Window(**params), operands[0].shape
+    zeros = [graph.const(0, x.dtype) for x in operands]
+
+    def element(index: Position, inner: Position) -> tuple[Expr, list[Expr]]:
+        place, inside = covered_element(graph, index, inner, window, shape)
+        pairs = zip(operands, zeros, strict=True)
+        return inside, [lowering.guarded(graph, inside, partial(x, place), z) for x, z in pairs]
+
+    return fold_lower(graph, jaxpr, inits, window.window_dimensions, element)
+
+
+lowering.folds[reduce_window_p] = window_lower
+lowering.refusals[reduce_window_p] = without_kernel

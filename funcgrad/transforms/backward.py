@@ -5,24 +5,29 @@ transpose with respect to it is.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NoReturn
 
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import ShapedArray, tangent_aval
-from funcgrad.base.basis import unbroadcast
+from funcgrad.base.basis import add, unbroadcast
 from funcgrad.base.lists import Mask, drop, given, merge, pick, present, spread
-from funcgrad.base.trace import Primitive, at_source
-from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
-from funcgrad.transforms.forward import add_tangents, zeros_like_aval
+from funcgrad.base.source import Place
+from funcgrad.base.trace import Primitive, sources
+from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal
+from funcgrad.transforms.forward import zeros_like_aval
 from funcgrad.transforms.staging import stage_closed
 
 # (cts, *args, **params) -> cts of the arguments that are Linear, None for the others
 rules: dict[Primitive, Callable] = {}
 
 
-class Linear(NamedTuple):
+class Linear:
     """In a backward rule, the place of an input that the output is linear in."""
 
-    aval: ShapedArray
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -37,7 +42,7 @@ class Linear(NamedTuple):
 
 
 def is_linear(arg: Any) -> bool:
-    return isinstance(arg, Linear)
+    return type(arg) is Linear
 
 
 def backward_pass(
@@ -47,48 +52,62 @@ def backward_pass(
 
     Equations that depend on no Linear argument are simply evaluated.
     """
-    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    env: dict[Atom, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
+    linear: set[Atom] = {v for v, a in zip(jaxpr.invars, args) if type(a) is Linear}
+    pending: dict[Atom, Any] = {}
 
-    def read(atom: Atom) -> Any:
-        return atom.array if isinstance(atom, Literal) else env[atom]
+    def collect(atom: Atom, ct: Any) -> None:
+        before = pending.get(atom)
+        pending[atom] = ct if before is None else add(before, ct)
 
-    tape: list[tuple[Eqn, list[Any]]] = []
+    with sources() as at:
+        tape = _linear_part(jaxpr, env, linear, at)
+        for atom, ct in zip(jaxpr.outvars, cts, strict=True):
+            if ct is not None and atom in linear:
+                collect(atom, as_value(ct))
+        for eqn in reversed(tape):
+            out_cts, reached = [], False
+            for var in eqn.outvars:
+                ct = pending.pop(var, None)
+                out_cts.append(ct)
+                reached = reached or ct is not None
+            if not reached:
+                continue
+            at(eqn.source)
+            values = [
+                Linear(v.aval) if v in linear else v.array if type(v) is Literal else env[v]
+                for v in eqn.invars
+            ]
+            rule = rules.get(eqn.primitive) or _no_rule(eqn)
+            in_cts = rule(out_cts, *values, **eqn.params)
+            assert len(in_cts) == len(values), eqn
+            for atom, ct in zip(eqn.invars, in_cts):
+                if ct is not None and atom in linear:
+                    collect(atom, ct)
+    return [pending.get(v) if v in linear else None for v in jaxpr.invars]
+
+
+def _linear_part(
+    jaxpr: Jaxpr, env: dict[Atom, Any], linear: set[Atom], at: Callable[[Place | None], Any]
+) -> list[Eqn]:
+    """The equations that depend on a linear variable; runs the others."""
+    tape = []
     for eqn in jaxpr.eqns:
-        values = [read(v) for v in eqn.invars]
-        if any(map(is_linear, values)):
-            outs = [Linear(v.aval) for v in eqn.outvars]
-            tape.append((eqn, values))
+        if linear.isdisjoint(eqn.invars):
+            at(eqn.source)
+            values = [v.array if type(v) is Literal else env[v] for v in eqn.invars]
+            outs = eqn.primitive.bind_list(values, eqn.params)
+            env.update(zip(eqn.outvars, outs, strict=True))
         else:
-            outs = at_source(eqn.source, eqn.primitive.bind, *values, **eqn.params)
-        env.update(zip(eqn.outvars, outs, strict=True))
-
-    pending: dict[Var, Any] = {}
-
-    def accumulate(atoms: Sequence[Atom], cts: Sequence[Any]) -> None:
-        for atom, ct in zip(atoms, cts, strict=True):
-            if ct is not None and isinstance(atom, Var) and is_linear(env[atom]):
-                pending[atom] = add_tangents(pending.get(atom), ct)
-
-    accumulate(jaxpr.outvars, cts)
-    for eqn, values in reversed(tape):
-        out_cts = [pending.pop(v, None) for v in eqn.outvars]
-        if any(present(out_cts)):
-            rule = _rule_of(eqn)
-            accumulate(eqn.invars, at_source(eqn.source, rule, out_cts, *values, **eqn.params))
-    return [
-        pending.get(v) if is_linear(a) else None for v, a in zip(jaxpr.invars, args, strict=True)
-    ]
+            linear.update(eqn.outvars)
+            tape.append(eqn)
+    return tape
 
 
-def _rule_of(eqn: Eqn) -> Callable:
-    rule = rules.get(eqn.primitive)
-    if rule is None:
-        place = f" (at {eqn.source.describe()})" if eqn.source else ""
-        raise NotImplementedError(
-            f"{eqn.primitive} cannot be differentiated in reverse mode{place}"
-        )
-    return rule
+def _no_rule(eqn: Eqn) -> NoReturn:
+    place = f" (at {eqn.source.describe()})" if eqn.source else ""
+    raise NotImplementedError(f"{eqn.primitive} cannot be differentiated in reverse mode{place}")
 
 
 def backward_program(program: ClosedJaxpr, linear: Mask, nonzero: Mask) -> tuple[ClosedJaxpr, Mask]:
@@ -132,12 +151,15 @@ def elementwise(primitive: Primitive, *transposes: Callable | None) -> None:
 
     def rule(cts: Sequence, *args: Any, **params: Any) -> list[Any]:
         (ct,) = cts
-        return [
-            unbroadcast(transpose(ct, *args, **params), arg.aval)
-            if is_linear(arg) and transpose is not None
-            else None
-            for transpose, arg in zip(transposes, args, strict=True)
-        ]
+        in_cts = []
+        for i, arg in enumerate(args):
+            in_ct = None
+            if type(arg) is Linear and (transpose := transposes[i]) is not None:
+                in_ct = transpose(ct, *args, **params)
+                if in_ct.aval is not arg.aval:
+                    in_ct = unbroadcast(in_ct, arg.aval)
+            in_cts.append(in_ct)
+        return in_cts
 
     rules[primitive] = rule
 

@@ -1,21 +1,21 @@
 """Batching: run a function on many values at once, one more axis travelling with each array."""
 
+import contextlib
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
-from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.array import as_value
+from funcgrad.base.aval import ShapedArray, aval_of, shaped
 from funcgrad.base.axes import Axis, NamedAxisEffect, bind_axis
 from funcgrad.base.basis import expand, moveaxis, reshape
 from funcgrad.base.lists import Mask
-from funcgrad.base.shapes import remove_axes
 from funcgrad.base.trace import (
     Primitive,
     Trace,
     Tracer,
     abstract_eval,
     current_trace,
-    starting,
-    under,
+    start,
 )
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import stage_closed
@@ -36,6 +36,7 @@ class Batching(Trace):
 
     def __init__(self, parent: Trace, axis: BatchAxis):
         self.parent = parent
+        self.records = parent.records
         self.axis = axis
 
     @property
@@ -44,18 +45,29 @@ class Batching(Trace):
         return f"vmap{name} of size {self.axis.size}"
 
     def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
-        values, axes = [], []
+        values, axes, batched = [], [], False
         for arg in args:
-            value, axis = self.unpack(arg)
+            value, axis = arg, None
+            if type(arg) is BatchTracer and arg._trace is self:
+                value, axis, batched = arg.value, arg.axis, True
+            elif isinstance(arg, Tracer):
+                value, axis = self.unpack(arg)
+                batched = batched or axis is not None
             values.append(value)
             axes.append(axis)
-        if all(a is None for a in axes) and not self._asks_for_axis(primitive, args, params):
-            return under(self.parent, primitive.bind, *values, **params)
+        if not batched and not self._asks_for_axis(primitive, args, params):
+            return self.parent.process(primitive, values, params)
         rule = rules.get(primitive)
         if rule is None:
             raise NotImplementedError(f"{primitive} has no batching rule")
-        outs, out_axes = under(self.parent, rule, self.axis, values, axes, **params)
-        return tuple(map(self.pack, outs, out_axes))
+        outs, out_axes = self.apply(primitive, rule, (self.axis, values, axes), params)
+        if len(outs) == 1:  # the usual case, put shortly
+            (out,), (axis,) = outs, out_axes
+            return (out if axis is None else BatchTracer(self, out, axis),)
+        return tuple(
+            out if axis is None else BatchTracer(self, out, axis)
+            for out, axis in zip(outs, out_axes, strict=True)
+        )
 
     def _asks_for_axis(self, primitive: Primitive, args: Sequence, params: dict) -> bool:
         if self.axis.name is None:
@@ -64,15 +76,15 @@ class Batching(Trace):
         return NamedAxisEffect(self.axis.name) in effects
 
     def pack(self, value: Any, axis: int | None) -> Any:
-        return value if axis is None else BatchTracer(self, value, axis)
+        return value if axis is None else BatchTracer(self, as_value(value), axis)
 
     def unpack(self, value: Any) -> tuple[Any, int | None]:
-        if isinstance(value, BatchTracer) and value._trace is self:
+        if type(value) is BatchTracer and value._trace is self:
             return value.value, value.axis
         self.check_alive(value)
         # Batching a custom rule runs the user's function again for the same axis; what that
         # function closes over belongs to the trace that met the call.
-        if isinstance(value, BatchTracer) and value._trace.axis is self.axis:
+        if type(value) is BatchTracer and value._trace.axis is self.axis:
             return value.value, value.axis
         return value, None
 
@@ -86,8 +98,10 @@ class BatchTracer(Tracer):
         self._trace = trace
         self.value = value
         self.axis = axis
-        full = aval_of(value)
-        self.aval: ShapedArray = full.update(shape=remove_axes(full.shape, (axis,)))
+        full = value.aval
+        shape = full.shape
+        member = shape[1:] if axis == 0 else (*shape[:axis], *shape[axis + 1 :])
+        self.aval: ShapedArray = shaped(member, full.dtype, full.weak_type)
 
     def __repr__(self) -> str:
         kind = self.aval.str_short()
@@ -105,17 +119,15 @@ def vmap_flat(
 ) -> tuple[list[Any], list[int | None]]:
     """Run a flat function once on a batch; its outputs and where each carries the batch axis."""
     trace = Batching(current_trace(), axis)
-
-    def run() -> list[tuple[Any, int | None]]:
-        return [trace.unpack(out) for out in function(*map(trace.pack, values, axes))]
-
-    with starting(trace):
-        if axis.name is None:
-            pairs = run()
-        else:
-            with bind_axis(Axis(axis.name, axis.size)):
-                pairs = run()
-    return [v for v, _ in pairs], [a for _, a in pairs]
+    named = contextlib.nullcontext() if axis.name is None else bind_axis(Axis(axis.name, axis.size))
+    with named:
+        outs = start(trace, function, *map(trace.pack, values, axes))
+    out_values, out_axes = [], []
+    for out in outs:
+        value, where = trace.unpack(out)
+        out_values.append(value)
+        out_axes.append(where)
+    return out_values, out_axes
 
 
 def batch_program(
@@ -166,15 +178,17 @@ def elementwise(primitive: Primitive) -> None:
     """Register a primitive that acts on each element alone (shapes equal, or scalar operands)."""
 
     def rule(axis: BatchAxis, values: Sequence, axes: Sequence, /, **params: Any) -> tuple:
-        shapes = [aval_of(v).shape for v in values]
-        (where,) = set(axes) if len(set(axes)) == 1 else (None,)
-        if where is not None and len(set(shapes)) == 1:
-            outs = primitive.bind(*values, **params)
-            return outs, [where] * len(outs)
-        rank = max(len(s) - (a is not None) for s, a in zip(shapes, axes, strict=True))
-        outs = primitive.bind(
-            *(_aligned(v, a, rank) for v, a in zip(values, axes, strict=True)), **params
-        )
+        where = axes[0]
+        if where is not None:
+            shape = values[0].aval.shape
+            for value, at in zip(values, axes):
+                if at != where or value.aval.shape != shape:
+                    break
+            else:
+                outs = primitive.bind_list(values, params)
+                return outs, [where] * len(outs)
+        rank = max(len(aval_of(v).shape) - (a is not None) for v, a in zip(values, axes))
+        outs = primitive.bind_list([_aligned(v, a, rank) for v, a in zip(values, axes)], params)
         return outs, [0] * len(outs)
 
     rules[primitive] = rule
@@ -200,8 +214,9 @@ def shifted(primitive: Primitive, **adjust: Callable[[Any, int], Any]) -> None:
     def rule(axis: BatchAxis, values: Sequence, axes: Sequence, /, **params: Any) -> tuple:
         value = moveaxis(values[0], axes[0], 0)
         ndim = len(aval_of(value).shape) - 1
-        moved = {k: adjust[k](p, ndim) if k in adjust else p for k, p in params.items()}
-        outs = primitive.bind(value, **moved)
+        for name, moved in adjust.items():
+            params[name] = moved(params[name], ndim)
+        outs = primitive.bind_list((value,), params)
         return outs, [0] * len(outs)
 
     rules[primitive] = rule
@@ -209,14 +224,15 @@ def shifted(primitive: Primitive, **adjust: Callable[[Any, int], Any]) -> None:
 
 def axes_shifted(axes: Sequence[int], ndim: int) -> tuple[int, ...]:
     """For `shifted`: every axis number one further."""
-    return tuple(a + 1 for a in axes)
+    return tuple([a + 1 for a in axes])
 
 
 def leading(primitive: Primitive) -> None:
     """Register a primitive whose operation accepts leading batch axes on all its operands."""
 
     def rule(axis: BatchAxis, values: Sequence, axes: Sequence, /, **params: Any) -> tuple:
-        outs = primitive.bind(*map(to_front, [axis] * len(values), values, axes), **params)
+        moved = [to_front(axis, v, a) for v, a in zip(values, axes)]
+        outs = primitive.bind_list(moved, params)
         return outs, [0] * len(outs)
 
     rules[primitive] = rule

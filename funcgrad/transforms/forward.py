@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base import dtypes
-from funcgrad.base.array import ConcreteArray
+from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.basis import add, broadcast_scalar, broadcast_to_shape
 from funcgrad.base.lists import Mask, given, pick, present, spread
-from funcgrad.base.trace import Primitive, Trace, Tracer, current_trace, starting, under
+from funcgrad.base.trace import Primitive, Trace, Tracer, current_trace, start
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import stage_closed
 
@@ -30,35 +30,42 @@ class Forward(Trace):
 
     def __init__(self, parent: Trace):
         self.parent = parent
+        self.records = parent.records
 
     def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
-        primals, tangents, differentiated = [], [], False
+        primals, tangents, moving = [], [], False
         for arg in args:
-            if isinstance(arg, ForwardTracer) and arg._trace is self:
+            if type(arg) is ForwardTracer and arg._trace is self:
                 primals.append(arg.primal)
                 tangents.append(arg.tangent)
-                differentiated = True
+                moving = True
             else:
-                self.check_alive(arg)
+                if isinstance(arg, Tracer):
+                    self.check_alive(arg)
                 primals.append(arg)
                 tangents.append(None)
-        if not differentiated:
-            return under(self.parent, primitive.bind, *primals, **params)
+        if not moving:
+            return self.parent.process(primitive, primals, params)
         rule = rules.get(primitive)
         if rule is None:
             raise NotImplementedError(f"{primitive} has no forward-mode derivative")
-        outs, out_tangents = under(self.parent, rule, primals, tangents, **params)
+        outs, out_tangents = self.apply(primitive, rule, (primals, tangents), params)
+        if len(outs) == 1:  # the usual case, put shortly
+            (out,), (tangent,) = outs, out_tangents
+            return (out if tangent is None else ForwardTracer(self, out, tangent),)
         return tuple(
-            out if t is None else ForwardTracer(self, out, t)
-            for out, t in zip(outs, out_tangents, strict=True)
+            out if tangent is None else ForwardTracer(self, out, tangent)
+            for out, tangent in zip(outs, out_tangents, strict=True)
         )
 
     def pack(self, primal: Any, tangent: Tangent) -> Any:
-        return primal if tangent is None else ForwardTracer(self, primal, tangent)
+        if tangent is None:
+            return primal
+        return ForwardTracer(self, as_value(primal), as_value(tangent))
 
     def unpack(self, value: Any) -> tuple[Any, Tangent]:
         """The primal and tangent of a result, `None` for one that does not depend on the inputs."""
-        if isinstance(value, ForwardTracer) and value._trace is self:
+        if type(value) is ForwardTracer and value._trace is self:
             return value.primal, value.tangent
         self.check_alive(value)
         return value, None
@@ -67,16 +74,13 @@ class Forward(Trace):
 class ForwardTracer(Tracer):
     """A primal and its nonzero tangent. Python control flow sees the primal."""
 
-    __slots__ = ("primal", "tangent")
+    __slots__ = ("aval", "primal", "tangent")
 
     def __init__(self, trace: Forward, primal: Any, tangent: Any):
         self._trace = trace
         self.primal = primal
         self.tangent = tangent
-
-    @property
-    def aval(self) -> ShapedArray:  # type: ignore[override]
-        return aval_of(self.primal)
+        self.aval: ShapedArray = primal.aval
 
     def _concrete(self) -> Any:
         """The primal where it is something Python can look into, else this tracer's own error."""
@@ -111,10 +115,13 @@ def jvp(
 ) -> tuple[list[Any], list[Tangent]]:
     """Run a flat function once; its outputs and their tangents (`None` where zero)."""
     trace = Forward(current_trace())
-    with starting(trace):
-        outs = function(*map(trace.pack, primals, tangents))
-        pairs = [trace.unpack(out) for out in outs]
-    return [p for p, _ in pairs], [t for _, t in pairs]
+    outs = start(trace, function, *map(trace.pack, primals, tangents))
+    out_primals, out_tangents = [], []
+    for out in outs:
+        primal, tangent = trace.unpack(out)
+        out_primals.append(primal)
+        out_tangents.append(tangent)
+    return out_primals, out_tangents
 
 
 def jvp_program(
@@ -180,15 +187,19 @@ def elementwise(primitive: Primitive, *partials: Callable | None) -> None:
     the output does not depend on it differentiably. With no partials at all, the derivative is 0.
     """
 
+    if not partials:
+        return zero_derivative(primitive)
+
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
-        out = primitive.bind1(*primals, **params)
+        (out,) = primitive.bind_list(primals, params)
         total = None
-        for partial, tangent in zip(partials, tangents, strict=bool(partials)):
-            if partial is not None and tangent is not None:
-                total = add_tangents(total, partial(tangent, out, *primals, **params))
-        if total is not None:
+        for i, tangent in enumerate(tangents):
+            if tangent is not None and (partial := partials[i]) is not None:
+                term = partial(tangent, out, *primals, **params)
+                total = term if total is None else add_tangents(total, term)
+        if total is not None and total.aval is not out.aval:
             # A scalar operand's tangent stands for one at every place of the result.
-            total = broadcast_to_shape(total, aval_of(out).shape)
+            total = broadcast_to_shape(total, out.aval.shape)
         return (out,), (total,)
 
     rules[primitive] = rule
@@ -198,7 +209,7 @@ def zero_derivative(primitive: Primitive) -> None:
     """Register a primitive whose outputs do not change under small changes of its inputs."""
 
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
-        outs = primitive.bind(*primals, **params)
+        outs = primitive.bind_list(primals, params)
         return outs, [None] * len(outs)
 
     rules[primitive] = rule
@@ -208,8 +219,9 @@ def linear(primitive: Primitive) -> None:
     """Register a primitive that is linear in all its array arguments together (one output)."""
 
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
-        outs = primitive.bind(*primals, **params)
-        full = [instantiate_zeros(p, t) for p, t in zip(primals, tangents, strict=True)]
-        return outs, primitive.bind(*full, **params)
+        outs = primitive.bind_list(primals, params)
+        if len(tangents) > 1:
+            tangents = [instantiate_zeros(p, t) for p, t in zip(primals, tangents, strict=True)]
+        return outs, primitive.bind_list(tangents, params)
 
     rules[primitive] = rule

@@ -7,12 +7,14 @@ from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.dtypes import float0
 from funcgrad.base.lists import Mask, given, pick, present, spread
 from funcgrad.base.source import function_place
-from funcgrad.base.trace import current_trace, starting
+from funcgrad.base.trace import current_source, current_trace, start
 from funcgrad.ir.evaluate import eval_jaxpr
 from funcgrad.ir.jaxpr import DebugInfo, Jaxpr
 from funcgrad.transforms.backward import Linear, backward_pass
 from funcgrad.transforms.forward import jvp, with_zeros
 from funcgrad.transforms.partial import Partial
+
+DERIVATIVE = DebugInfo("<derivative>")
 
 
 class LinearProgram(NamedTuple):
@@ -34,8 +36,8 @@ class LinearProgram(NamedTuple):
         """Cotangents of all inputs (None where zero), from cotangents of the outputs."""
         wanted = pick(self.out_nonzero, cts)
         args = [Linear(v.aval) for v in self.jaxpr.invars]
-        found = iter(backward_pass(self.jaxpr, self.consts, args, wanted))
-        return [None if a.dtype == float0 else next(found) for a in self.in_avals]
+        found = backward_pass(self.jaxpr, self.consts, args, wanted)
+        return spread([a.dtype != float0 for a in self.in_avals], found)
 
 
 def linear_program(
@@ -43,8 +45,9 @@ def linear_program(
 ) -> LinearProgram:
     """A flat function that is linear already, written down; what needs no argument is computed."""
     trace = Partial(current_trace(), DebugInfo(function_place(function)))
-    with starting(trace):
-        jaxpr, consts = trace.close(function(*map(trace.argument, in_avals)))
+    place = current_source()
+    outs = start(trace, function, *[trace.argument(a, place) for a in in_avals])
+    jaxpr, consts = trace.close(outs)
     out_avals = jaxpr.out_avals
     return LinearProgram(jaxpr, consts, [*in_avals], out_avals, (True,) * len(out_avals))
 
@@ -58,10 +61,9 @@ def linearize_flat(
     are unknown, so what is done to them is written down.
     """
     in_avals = [tangent_aval(aval_of(p)) for p in primals]
-    trace = Partial(current_trace(), DebugInfo(function_place(function)))
-    with starting(trace):
-        tangents = [None if a.dtype == float0 else trace.argument(a) for a in in_avals]
-        outs, out_tangents = jvp(function, primals, tangents)
-        jaxpr, consts = trace.close(given(out_tangents))
+    trace = Partial(current_trace(), DERIVATIVE)
+    tangents = [None if a.dtype == float0 else trace.argument(a) for a in in_avals]
+    outs, out_tangents = start(trace, jvp, function, primals, tangents)
+    jaxpr, consts = trace.close(given(out_tangents))
     out_avals = [tangent_aval(aval_of(o)) for o in outs]
     return outs, LinearProgram(jaxpr, consts, in_avals, out_avals, present(out_tangents))

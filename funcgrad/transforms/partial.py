@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.lists import Mask, drop, merge, pick
-from funcgrad.base.trace import Primitive, current_trace, starting, under
+from funcgrad.base.trace import Primitive, Tracer, current_trace, start
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import RecordedTracer, Recorder, stage
 
@@ -17,17 +17,19 @@ class Partial(Recorder):
     """Known values are computed under the parent; what depends on unknown ones is recorded."""
 
     def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
-        if not any(map(self.is_unknown, args)):
-            for arg in args:
+        for arg in args:
+            if type(arg) is RecordedTracer and arg._trace is self:
+                rule = rules.get(primitive)
+                if rule is not None:
+                    return self.apply(primitive, rule, (self, args, params), {})
+                return self.record(primitive, args, params)
+        for arg in args:
+            if isinstance(arg, Tracer):
                 self.check_alive(arg)
-            return under(self.parent, primitive.bind, *args, **params)
-        rule = rules.get(primitive)
-        if rule is not None:
-            return under(self.parent, rule, self, args, params)
-        return self.record(primitive, args, params)
+        return self.parent.process(primitive, args, params)
 
     def is_unknown(self, value: Any) -> bool:
-        return isinstance(value, RecordedTracer) and value._trace is self
+        return type(value) is RecordedTracer and value._trace is self
 
 
 class Split(NamedTuple):
@@ -52,13 +54,10 @@ def split_program(program: ClosedJaxpr, unknown: Mask, force_unknown: Mask = ())
 
         def known_half(*known_args: Any) -> list[Any]:
             trace = Partial(current_trace(), program.jaxpr.debug_info)
-            with starting(trace):
-                unknown_args = map(trace.argument, pick(unknown, program.in_avals))
-                outs = program(*merge(unknown, known_args, unknown_args))
-                out_unknown = tuple(
-                    f or trace.is_unknown(o) for o, f in zip(outs, forced, strict=True)
-                )
-                jaxpr, values = trace.close(pick(out_unknown, outs))
+            unknown_args = map(trace.argument, pick(unknown, program.in_avals))
+            outs = start(trace, program, *merge(unknown, known_args, unknown_args))
+            out_unknown = tuple(f or trace.is_unknown(o) for o, f in zip(outs, forced, strict=True))
+            jaxpr, values = trace.close(pick(out_unknown, outs))
             found.extend((jaxpr, out_unknown))
             return [*drop(out_unknown, outs), *values]
 

@@ -11,15 +11,20 @@ from funcgrad.base.aval import ShapedArray
 from funcgrad.base.config import config
 from funcgrad.base.dtypes import KeyType
 from funcgrad.base.errors import UnexpectedTracerError
-from funcgrad.base.source import Place
+from funcgrad.base.source import Place, user_source
 from funcgrad.base.trace import (
+    FRAMES_OF_BIND,
+    NO_EFFECTS,
+    Effects,
     Primitive,
     Trace,
     Tracer,
     abstract_eval,
     current_source,
     current_trace,
-    starting,
+    inherited_source,
+    start,
+    under,
 )
 from funcgrad.ir.jaxpr import (
     Atom,
@@ -29,7 +34,7 @@ from funcgrad.ir.jaxpr import (
     Jaxpr,
     Literal,
     Var,
-    joined_effects,
+    new_eqn,
 )
 
 # (trace, args, params) -> outs, for primitives whose params hold Python functions to be staged.
@@ -39,25 +44,28 @@ rules: dict[Primitive, Callable] = {}
 class Recorder(Trace):
     """A trace that appends an equation for what it is handed, and knows its constants."""
 
+    records = True
+
     def __init__(self, parent: Trace, debug_info: DebugInfo):
         self.parent = parent
         self.debug_info = debug_info
         self.invars: list[Var] = []
         self.eqns: list[Eqn] = []
+        self.effects: Effects = NO_EFFECTS
         self._constants: dict[int, tuple[Var, Any]] = {}
 
     @property
     def description(self) -> str:  # type: ignore[override]
         return f"the tracing of function {self.debug_info.function}"
 
-    def argument(self, aval: ShapedArray) -> "RecordedTracer":
+    def argument(self, aval: ShapedArray, born: Place | None = None) -> "RecordedTracer":
         var = Var(aval)
         self.invars.append(var)
-        return RecordedTracer(self, var, current_source())
+        return RecordedTracer(self, var, born)
 
     def atom(self, value: Any) -> Atom:
         """The program's name for a value: a variable, a literal, or a new constant."""
-        if isinstance(value, RecordedTracer) and value._trace is self:
+        if type(value) is RecordedTracer and value._trace is self:
             return value.variable
         if isinstance(value, Tracer):
             self.check_alive(value)
@@ -82,26 +90,32 @@ class Recorder(Trace):
 
     def record(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
         """Append the equation primitive[params](args); its outputs as tracers."""
-        invars = [self.atom(a) for a in args]
-        avals, effects = abstract_eval(primitive, [v.aval for v in invars], params)
-        outvars = [Var(a) for a in avals]
-        place = current_source()
-        self.eqns.append(Eqn(invars, outvars, primitive, params, effects, place))
+        invars, in_avals = [], []
+        for arg in args:
+            own = type(arg) is RecordedTracer and arg._trace is self
+            atom = arg.variable if own else self.atom(arg)
+            invars.append(atom)
+            in_avals.append(atom.aval)
+        avals, effects = abstract_eval(primitive, in_avals, params)
+        if effects:
+            self.effects = self.effects | effects
+        place = inherited_source.get() or user_source(FRAMES_OF_BIND)
+        outvars = [Var(avals[0])] if len(avals) == 1 else list(map(Var, avals))
+        self.eqns.append(new_eqn((invars, outvars, primitive, params, effects, place)))
+        if len(outvars) == 1:  # the usual case, put shortly
+            return (RecordedTracer(self, outvars[0], place),)
         return tuple(RecordedTracer(self, v, place) for v in outvars)
 
     def close(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """The program that computes `outs`, and the values of its constants."""
         outvars = [self.atom(o) for o in outs]
-        held = [pair for key, pair in self._constants.items() if key > 0]
-        jaxpr = Jaxpr(
-            [var for var, _ in held],
-            self.invars,
-            outvars,
-            self.eqns,
-            joined_effects(self.eqns),
-            self.debug_info,
-        )
-        return jaxpr, [value for _, value in held]
+        constvars, values = [], []
+        for key, (var, value) in self._constants.items():
+            if key > 0:
+                constvars.append(var)
+                values.append(value)
+        jaxpr = Jaxpr(constvars, self.invars, outvars, self.eqns, self.effects, self.debug_info)
+        return jaxpr, values
 
     def depends_on(self, var: Var) -> list[int]:
         """Positions of the arguments that the value of `var` was computed from."""
@@ -141,7 +155,7 @@ class Staging(Recorder):
     def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
         rule = rules.get(primitive)
         if rule is not None:
-            return rule(self, args, params)
+            return under(self, rule, self, args, params)
         return self.record(primitive, args, params)
 
 
@@ -155,8 +169,9 @@ def stage(
     Constants may be tracers of outer transformations; the caller passes those as operands.
     """
     trace = Staging(current_trace(), debug_info or DebugInfo())
-    with starting(trace):
-        closed = trace.close(function(*[trace.argument(a) for a in in_avals]))
+    place = current_source()
+    outs = start(trace, function, *[trace.argument(a, place) for a in in_avals])
+    closed = trace.close(outs)
     if config.check_tracer_leaks:
         check_leaks(weakref.ref(trace), trace.description)
     return closed

@@ -1,0 +1,358 @@
+"""Kernels: the loops that compute a group, with axes merged, phases ordered and lanes chosen."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import NamedTuple
+
+from funcgrad.compiler.fuse import Group, Member
+from funcgrad.compiler.loops import (
+    BITS,
+    Acc,
+    Combine,
+    Expr,
+    Graph,
+    Index,
+    Kernel,
+    Loop,
+    Operand,
+    Prefix,
+    Reduce,
+    Statement,
+    Store,
+    ordered,
+    roots,
+    walk,
+)
+from funcgrad.compiler.lowering import element_type, linear
+from funcgrad.ir.jaxpr import Var
+
+# The number of the first operand that is written, while a kernel is being put together.
+WRITTEN = 1 << 20
+# Vectors of the machine that one lane group takes: several keep an adder's latency hidden.
+ROW_VECTORS = 4
+COLUMN_VECTORS = 4
+MAP_VECTORS = 2
+# Nodes from which a body fills the machine by itself and one vector at a time is enough.
+LARGE_BODY = 40
+
+
+class Fused(NamedTuple):
+    """A kernel with the values that its operands are, and how much work it does."""
+
+    kernel: Kernel
+    reads: tuple[Var, ...]
+    writes: tuple[Var, ...]
+    aligned: dict[Var, int]  # reads made only where every store writes -> last store they reach
+
+    @property
+    def operands(self) -> tuple[Var, ...]:
+        return (*self.reads, *self.writes)
+
+
+class Lanes(Enum):
+    """Which axes may be taken several indices at a time."""
+
+    ANY = 0
+    INNER = 1
+    OUTER = 2
+
+
+class Plan(NamedTuple):
+    """The statements of a group before its axes are merged."""
+
+    outer: tuple[int, ...]
+    inner: tuple[int, ...]
+    phases: tuple[tuple[tuple[Acc, ...], tuple[Reduce | Prefix | Store, ...]], ...]
+    last: tuple[Store, ...] = ()
+    lanes_along: Lanes = Lanes.ANY
+
+
+def build(group: Group, needed: Sequence[Var], vector_bytes: int) -> Fused:
+    """The kernel that computes the needed values of a group."""
+    stores = {
+        v: Store(
+            WRITTEN + i,
+            linear(v.aval.shape, group.index_of(v.aval.shape, group.members[v].row)),
+            group.output(v),
+        )
+        for i, v in enumerate(needed)
+    }
+    plan = arrange(group, stores) if group.going is None else arrange_in_order(group, stores)
+    return assemble(group, plan, needed, vector_bytes)
+
+
+def assemble(group: Group, plan: Plan, writes: Sequence[Var], vector_bytes: int) -> Fused:
+    """The kernel of a plan, with the values that its operands are."""
+    merged = Merger(group.graph, plan)
+    operands = sorted(group.operands, key=group.operands.__getitem__)
+    reads = tuple(operands[i] for i in merged.reads)
+    body, extents = merged.loops(vector_bytes)
+    types = [Operand(element_type(v.aval.dtype) or "", False) for v in reads]
+    types += [Operand(element_type(v.aval.dtype) or "", True) for v in writes]
+    kernel = Kernel(tuple(types), extents, body, plan.lanes_along is not Lanes.INNER)
+    once = all(not isinstance(s, Reduce) for _, body in plan.phases for s in body)
+    passes_once = len(plan.phases) <= 1 and once
+    aligned = aligned_reads(kernel, reads) if passes_once else {}
+    return Fused(kernel, reads, tuple(writes), aligned)
+
+
+def arrange(group: Group, stores: dict[Var, Store]) -> Plan:
+    """Which reduction and which store belongs to which pass over the rows."""
+    by_acc = {a.data: m for m in dict.fromkeys(group.members.values()) if m.fold for a in m.accs}
+    folds: dict[Member, tuple[int, tuple[Expr, ...]]] = {}
+
+    def phase(values: Iterable[Expr]) -> int:
+        """The first pass in which all accumulators behind the values are complete."""
+        accs = {n.data for n in ordered(tuple(values)) if n.op == "acc"}
+        return max((fold_phase(by_acc[a]) + 1 for a in sorted(accs)), default=0)
+
+    def fold_phase(member: Member) -> int:
+        if member not in folds:
+            values = group.fold_values(member)
+            folds[member] = phase(values), values
+        return folds[member][0]
+
+    inner = sorted(group.inner_axes)
+    last: list[Store] = []
+    passes: dict[int, list[Store]] = {}
+    for var, store in stores.items():
+        at = phase((store.value,))
+        if group.members[var].row and group.folded:
+            last.append(store)
+        else:
+            passes.setdefault(at, []).append(store)
+    phases = []
+    for number in range(max([*passes, *(p for p, _ in folds.values())], default=-1) + 1):
+        accs: list[Acc] = []
+        statements: list[Reduce | Store] = []
+        for member, (at, values) in folds.items():
+            if at == number and member.fold is not None:
+                fold = member.fold
+                accs += [
+                    Acc(a.data, a.dtype, s) for a, s in zip(member.accs, fold.starts, strict=True)
+                ]
+                numbers = tuple(a.data for a in member.accs)
+                statements.append(Reduce(numbers, fold.combine, values))
+        statements += passes.get(number, [])
+        phases.append((tuple(accs), tuple(statements)))
+    outer = [a for a in range(len(group.graph.extents)) if a not in inner]
+    in_order = any(m.fold is not None and m.fold.ordered for m in folds)
+    along = Lanes.OUTER if in_order else Lanes.ANY
+    return Plan(tuple(outer), tuple(inner), tuple(phases), tuple(last), along)
+
+
+def arrange_in_order(group: Group, stores: dict[Var, Store]) -> Plan:
+    """One pass in the order of the partial results that the stores need."""
+    needed = {n.data for n in ordered([s.value for s in stores.values()]) if n.op == "acc"}
+    accs: list[Acc] = []
+    statements: list[Prefix | Store] = [*stores.values()]
+    for member in reversed(list(dict.fromkeys(group.members.values()))):
+        numbers = tuple(a.data for a in member.accs)
+        if member.accumulation is not None and not needed.isdisjoint(numbers):
+            values = group.accumulated_values(member)
+            needed |= {n.data for n in ordered(values) if n.op == "acc"}
+            statements.insert(0, Prefix(numbers, member.accumulation.combine, values))
+            starts = zip(member.accs, member.accumulation.starts, strict=True)
+            accs += [Acc(a.data, a.dtype, start) for a, start in starts]
+    inner = sorted(group.inner_axes)
+    outer = tuple(a for a in range(len(group.graph.extents)) if a not in inner)
+    return Plan(outer, tuple(inner), ((tuple(accs), tuple(statements)),))
+
+
+class Merger:
+    """Rewrites a plan over fewer, longer axes and the operands it uses, and makes its loops."""
+
+    def __init__(self, graph: Graph, plan: Plan):
+        self.old, self.plan = graph, plan
+        statements = [s for _, body in plan.phases for s in body] + list(plan.last)
+        self.values = [e for s in statements for e in roots(s)]
+        self.nodes = ordered(self.values)
+        combined = [e for s in statements if isinstance(s, Prefix) for e in s.combine.results]
+        self.large = len(self.nodes) + len(ordered(combined)) > LARGE_BODY
+        numbers = {n.data[0] for n in self.nodes if n.op == "read"}
+        self.reads = sorted(n for n in numbers if n < WRITTEN)
+        self.number = {old: new for new, old in enumerate(self.reads)}
+        for statement in statements:
+            if isinstance(statement, Store):
+                place = len(self.reads) + statement.operand - WRITTEN
+                self.number[statement.operand] = place
+        self.indices = [Index(n.data[0], n.data[1]) for n in self.nodes if n.op == "index"]
+        self.indices += [Index(n.data[1], n.data[2]) for n in self.nodes if n.op == "read"]
+        self.indices += [s.offset for s in statements if isinstance(s, Store)]
+        self.outer, self.inner = self.merged(plan.outer), self.merged(plan.inner)
+        self.axis_of: dict[int, int] = {}
+        extents = []
+        for axes in (*self.outer, *self.inner):
+            # The last of merged axes has the coefficient of the merged one.
+            self.axis_of[axes[-1]] = len(extents)
+            count = 1
+            for a in axes:
+                count *= graph.extents[a]
+            extents.append(count)
+        if not self.outer:
+            extents.append(1)  # a loop of one turn, so that there is an outermost one
+        self.new = Graph(extents)
+        self.copies: dict[Expr, Expr] = {}
+        for node in self.nodes:
+            self.copies[node] = self.copied(node)
+
+    def merged(self, axes: Sequence[int]) -> list[list[int]]:
+        """Runs of axes that every index goes through as if they were one."""
+        extents = self.old.extents
+        runs: list[list[int]] = []
+        for axis in axes:
+            if extents[axis] == 1:
+                continue
+            if runs and all(
+                i.coeff(runs[-1][-1]) == i.coeff(axis) * extents[axis] for i in self.indices
+            ):
+                runs[-1].append(axis)
+            else:
+                runs.append([axis])
+        return runs
+
+    def moved(self, index: Index) -> Index:
+        terms = tuple(sorted((self.axis_of[a], c) for a, c in index.terms if a in self.axis_of))
+        dynamic = tuple((self.copies[e], c) for e, c in index.dynamic)
+        return Index(index.const, terms, dynamic)
+
+    def copied(self, node: Expr) -> Expr:
+        args = tuple(self.copies[a] for a in node.args)
+        data = node.data
+        if node.op == "index":
+            moved = self.moved(Index(*data))
+            data = (moved.const, moved.terms)
+        elif node.op == "read":
+            moved = self.moved(Index(data[1], data[2]))
+            data = (self.number[data[0]], moved.const, moved.terms, *data[3:])
+        return self.new.make(node.op, args, node.dtype, data)
+
+    def rewritten(self, statement: Reduce | Prefix | Store) -> Reduce | Prefix | Store:
+        if not isinstance(statement, Store):
+            combine = self.combine(statement.combine)
+            values = tuple(self.copies[v] for v in statement.values)
+            return type(statement)(statement.accs, combine, values)
+        guard = None if statement.guard is None else self.copies[statement.guard]
+        value = self.copies[statement.value]
+        offset = self.moved(statement.offset)
+        return Store(self.number[statement.operand], offset, value, guard)
+
+    def combine(self, combine: Combine) -> Combine:
+        for node in ordered((*combine.params, *combine.results)):
+            if node not in self.copies:
+                self.copies[node] = self.copied(node)
+        params = tuple(self.copies[p] for p in combine.params)
+        return Combine(params, tuple(self.copies[r] for r in combine.results), combine.identity)
+
+    # loops
+
+    def loops(self, vector_bytes: int) -> tuple[tuple[Statement, ...], tuple[int, ...]]:
+        """The loops and the extents of their axes."""
+        outer = [self.axis_of[axes[-1]] for axes in self.outer]
+        inner = [self.axis_of[axes[-1]] for axes in self.inner]
+        phases = [(accs, [self.rewritten(s) for s in body]) for accs, body in self.plan.phases]
+        last = [self.rewritten(s) for s in self.plan.last]
+        vector, lanes = self.lanes(outer, inner, vector_bytes)
+
+        def nest(axes: Sequence[int], body: Sequence[Statement], accs: tuple) -> list[Statement]:
+            for depth, axis in enumerate(reversed(axes)):
+                width = lanes if axis == vector else 1
+                outermost = depth == len(axes) - 1
+                body = [Loop(axis, width, tuple(body), accs if outermost else ())]
+            return list(body)
+
+        body: list[Statement] = []
+        for accs, statements in phases:
+            if inner:
+                body += nest(inner, statements, accs)
+            else:
+                body += self.without_loop(accs, statements)
+        body += last
+        if not outer:
+            outer = [len(inner)]
+        top = nest(outer, body, ())
+        return tuple(top), tuple(self.new.extents)
+
+    def without_loop(
+        self, accs: Sequence[Acc], statements: Sequence[Reduce | Prefix | Store]
+    ) -> list[Statement]:
+        """A pass over axes that are all of length 1."""
+        axis = len(self.new.extents)
+        self.new.extents.append(1)
+        return [Loop(axis, 1, tuple(statements), tuple(accs))] if accs else list(statements)
+
+    def lanes(
+        self, outer: Sequence[int], inner: Sequence[int], vector_bytes: int
+    ) -> tuple[int, int]:
+        """The axis whose indices are taken several at a time, and how many."""
+        extents, nodes = self.new.extents, self.nodes
+        wide = [n.dtype for n in nodes if n.op in ("read", "acc")]
+        wide += [v.dtype for v in self.values]
+        base = max(vector_bytes * 8 // max([BITS[d] for d in wide], default=32), 1)
+        along = self.plan.lanes_along
+        if not inner and (not outer or along is Lanes.INNER):
+            return -1, 1
+        if along is Lanes.INNER:
+            return inner[-1], base
+        if along is Lanes.OUTER:
+            return (outer[-1], base) if outer else (-1, 1)
+        if not inner:
+            return outer[-1], base * (1 if self.large else MAP_VECTORS)
+        if not outer or self.rows_are_better(outer[-1], inner[-1]):
+            short = extents[inner[-1]] < base * ROW_VECTORS or self.large
+            return inner[-1], base * (1 if short else ROW_VECTORS)
+        short = extents[outer[-1]] < base * COLUMN_VECTORS or self.large
+        return outer[-1], base * (1 if short else COLUMN_VECTORS)
+
+    def rows_are_better(self, outer: int, inner: int) -> bool:
+        """Whether lanes along the folded axis read memory in order more often than across it."""
+        if len(self.plan.phases) > 1:
+            return True
+        reads = [Index(n.data[1], n.data[2]) for n in self.copies.values() if n.op == "read"]
+
+        def scattered(axis: int) -> int:
+            return sum(i.coeff(axis) not in (-1, 0, 1) for i in reads)
+
+        if scattered(outer) == scattered(inner):
+            return self.new.extents[outer] < 8
+        return scattered(inner) < scattered(outer)
+
+
+def aligned_reads(kernel: Kernel, reads: Sequence[Var]) -> dict[Var, int]:
+    """The reads that are only made at the one offset that all stores write."""
+    stores = [s for s in walk(kernel.body) if isinstance(s, Store)]
+    offsets = {(s.offset.const, s.offset.terms, bool(s.offset.dynamic)) for s in stores}
+    if len(offsets) != 1:
+        return {}
+    ((const, terms, dynamic),) = offsets
+    last: dict[int, int] = {}
+    moved = set()
+    before = [(0, s) for s in walk(kernel.body) if isinstance(s, Prefix)]
+    for position, statement in [*before, *enumerate(stores)]:
+        for node in ordered(list(roots(statement))):
+            if node.op == "read":
+                last[node.data[0]] = position
+                if dynamic or node.data[1:4] != (const, terms, ()):
+                    moved.add(node.data[0])
+    return {v: last[i] for i, v in enumerate(reads) if i in last and i not in moved}
+
+
+def work_of(kernel: Kernel) -> int:
+    """An estimate of a kernel's work: its expressions, as often as its innermost loops turn."""
+    return sum(
+        len(ordered(list(roots(s)))) * math.prod(turns)
+        for s, turns in innermost(kernel, kernel.body)
+    )
+
+
+def innermost(
+    kernel: Kernel, statements: Sequence[Statement], turns: tuple[int, ...] = ()
+) -> Iterator[tuple[Statement, tuple[int, ...]]]:
+    """The stores and reductions with the extents of the loops around them."""
+    for statement in statements:
+        if isinstance(statement, Loop):
+            extent = kernel.extents[statement.axis]
+            yield from innermost(kernel, statement.body, (*turns, extent))
+        else:
+            yield statement, turns
