@@ -21,7 +21,7 @@ from jax import lax as jlax
 
 import funcgrad
 from funcgrad import lax
-from funcgrad.compiler.llvm.conv import MODULES, plan
+from funcgrad.compiler.llvm.conv.plans import MODULES, plan
 from funcgrad.compiler.llvm.engine import Code, compile_object
 from funcgrad.compiler.llvm.target import host_target
 

@@ -115,7 +115,7 @@ def ours(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
     """A maker of functions that run a product so many times."""
     from funcgrad.compiler.llvm import pool
     from funcgrad.compiler.llvm.engine import Code, compile_object
-    from funcgrad.compiler.llvm.gemm import Matmul, matmul_ir, symbol
+    from funcgrad.compiler.llvm.gemm.product import Matmul, matmul_ir, symbol
     from funcgrad.compiler.llvm.target import host_target
 
     pool.set_num_threads(threads)

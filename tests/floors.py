@@ -49,18 +49,18 @@ ORDERS: dict[str, tuple[str, ...]] = {
             trace basis""",
         "ir": "jaxpr effects evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize masking",
-        "compiler": """loops loopcheck loopshow reference lowering elementary passes fuse kernels
+        "compiler": """loops loopcheck reference lowering loopshow elementary passes fuse kernels
             registers updating schedule buffers traffic disk pages llvm describe executable native
-            dispatch pipeline""",
+            portable dispatch pipeline""",
         "compiler.passes": "inline fold simplify cse dce loops",
         "compiler.elementary": """floats exponential logarithm hyperbolic trigonometric
             inverse_trigonometric error_function inverse_error_function gamma powers bessel
             neighbor remainder""",
         "compiler.llvm": """target engine systems parallel pool arrays writer elements conversions
-            operations plan ranges rare evaluation memory accumulators emit gemm_text gemm_scheme
-            gemm_road gemm_micro gemm_vector gemm_pack gemm_blocks gemm_finish gemm_drive gemm
-            conv_places conv_copy conv_steps conv_problem conv_forward conv_few conv_gradient
-            depthwise conv library values control program""",
+            operations plan partial ranges rare evaluation memory accumulators emit functions gemm
+            conv library values control program""",
+        "compiler.llvm.gemm": """scheme road micro vector pack blocks finish drive product""",
+        "compiler.llvm.conv": """places copy steps problem forward few gradient depthwise plans""",
         "primitives": """nary structural cast compare complex_parts arithmetic exponential
             trigonometric reduction precision matrix_product contraction combiner folding
             indexing gathering scatter_derivatives scattering slicing sliding selecting
@@ -69,7 +69,8 @@ ORDERS: dict[str, tuple[str, ...]] = {
             gamma normal integrals harmonics hypergeometric random_gamma fft linalg_matrix
             linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd linalg_polar
             linalg_reduce linalg_sylvester collective exchange mapped linear_solve host""",
-        "api": """flat statics grad vmap derivatives stages jit inspect custom custom_jvp
+        "api": """flat statics grad vmap derivatives stages serialize compilelog explain
+            jit inspect custom custom_jvp
             custom_vjp custom_gradient checkpoint callbacks collectives agreement branching
             looping prefix solving devices ravel""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",

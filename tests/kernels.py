@@ -15,6 +15,7 @@ from funcgrad.compiler.loops import (
     Kernel,
     Loop,
     Operand,
+    Prefix,
     Reduce,
     Statement,
     Store,
@@ -250,6 +251,56 @@ def windows(lanes: int) -> Example:
     return example("f32 f32!", (720, 171), tuple(graph.extents), loop)
 
 
+def running_rows(lanes: int) -> Example:
+    """Sums up to each element of a row with lanes along it, from 3 on; and what they end as."""
+    rows, columns = 4, 75
+    graph, place = Graph((rows, columns)), Index(0, ((0, columns), (1, 1)))
+    x, total = graph.read(0, place, "f32"), graph.acc(0, "f32")
+    fold = Prefix((0,), folding(graph, "add", "f32", 0.0), (x,))
+    inner = Loop(1, lanes, (fold, Store(1, place, total * 2.0 - x)), (Acc(0, "f32", 3.0),))
+    loop = Loop(0, 1, (inner, Store(2, axis_index(0), total)))
+    size = rows * columns
+    return example("f32 f32! f32!", (size, size, rows), (rows, columns), loop)
+
+
+def running_columns(lanes: int) -> Example:
+    """The greatest element so far of each column, from below, with lanes across."""
+    rows, columns = 9, 70
+    graph, place = Graph((rows, columns)), Index((rows - 1) * columns, ((0, -columns), (1, 1)))
+    fold = Prefix((0,), folding(graph, "max", "i16", -(2**15)), (graph.read(0, place, "i16"),))
+    inner = Loop(0, 1, (fold, Store(1, place, graph.acc(0, "i16"))), (Acc(0, "i16", 7),))
+    size = rows * columns
+    return example("i16 i16!", (size, size), (rows, columns), Loop(1, lanes, (inner,)))
+
+
+def running_through(lanes: int) -> Example:
+    """Sums through two loops, whose vectors are not whole, and sums of these sums."""
+    rows, columns = 5, 43
+    graph, place = Graph((rows, columns)), Index(0, ((0, columns), (1, 1)))
+    first, second = graph.acc(0, "i64"), graph.acc(1, "i64")
+    combine = folding(graph, "add", "i64", 0)
+    body = (
+        Prefix((0,), combine, (graph.read(0, place, "u8").to("i64"),)),
+        Prefix((1,), combine, (first,)),
+        Store(1, place, second - first),
+    )
+    loop = Loop(0, 1, (Loop(1, lanes, body),), (Acc(0, "i64", 0), Acc(1, "i64", -4)))
+    store, size = Store(2, Index(), second), rows * columns
+    dtypes, extents = "u8 i64! i64!", (rows, columns)
+    return example(dtypes, (size, size, 1), extents, loop, store, divisible=False)
+
+
+def recurrence(lanes: int) -> Example:
+    """y = a y + b along a row, as pairs whose order counts."""
+    graph, i = Graph((59,)), axis_index(0)
+    a, b, c, d = (graph.param(n, "u32") for n in range(4))
+    combine = Combine((a, b, c, d), (a * c, b * c + d), (1, 0))
+    values = graph.read(0, i, "u32"), graph.read(1, i, "u32")
+    body = Prefix((0, 1), combine, values), Store(2, i, graph.acc(1, "u32"))
+    loop = Loop(0, lanes, body, (Acc(0, "u32", 1), Acc(1, "u32", 5)))
+    return example("u32 u32 u32!", (59,) * 3, (59,), loop, divisible=False)
+
+
 def scalar(lanes: int) -> Example:
     """No loop at all."""
     graph = Graph(())
@@ -276,6 +327,10 @@ EXAMPLES: dict[str, Callable[[int], Example]] = {
         divided_positions,
         rarely,
         windows,
+        running_rows,
+        running_columns,
+        running_through,
+        recurrence,
         scalar,
     )
 }

@@ -26,7 +26,15 @@ from funcgrad.compiler.loops import (
     axis_index,
     ordered,
 )
-from funcgrad.compiler.lowering import Fold, Position, Update, element_type, linear, unravel
+from funcgrad.compiler.lowering import (
+    Accumulation,
+    Fold,
+    Position,
+    Update,
+    element_type,
+    linear,
+    unravel,
+)
 from funcgrad.compiler.passes.inline import inline
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Literal
 
@@ -198,6 +206,43 @@ def combined(combine: Combine, first: list, second: list) -> list:
     return computed(combine.results, [], [], known)
 
 
+def run_accumulation(
+    eqn: Eqn, buffers: Operands, shape: Sequence[int], computed_ones: bool
+) -> list:
+    """Up to each index, the first half of what is folded and the second apart, then together."""
+
+    def accumulation_in(graph: Graph) -> Accumulation:
+        operands = elements(graph, buffers, computed_ones)
+        return lowering.accumulations[eqn.primitive](graph, *operands, **eqn.params)
+
+    space = Space(shape)
+    graph, roots = space.roots(lambda graph, index: accumulation_in(graph).values(index))
+    found = accumulation_in(graph)
+    dtypes = [r.dtype for r in roots]
+    assert [p.dtype for p in found.combine.params] == dtypes * 2
+    extents = [n for axes in space.pieces for n in axes]
+    step = -1 if found.reverse else 1
+    values = [
+        np.moveaxis(np.broadcast_to(v, extents).reshape(shape), found.axis, 0)[::step]
+        for v in computed(roots, space.counters(), buffers, {})
+    ]
+
+    def part(first: int, last: int) -> list:
+        total = constants(found.combine.identity, dtypes)
+        for i in range(first, last):
+            total = combined(found.combine, total, [v[i] for v in values])
+        return total
+
+    accs = [graph.acc(i, d) for i, d in enumerate(dtypes)]
+    outs = []
+    for count in range(1, shape[found.axis] + 1):
+        halves = combined(found.combine, part(0, count // 2), part(count // 2, count))
+        total = combined(found.combine, constants(found.starts, dtypes), halves)
+        (out,) = computed([found.finish(*accs)], [], buffers, dict(zip(accs, total, strict=True)))
+        outs.append(out)
+    return [np.moveaxis(np.stack(outs)[::step], 0, found.axis)]
+
+
 def run_update(eqn: Eqn, buffers: Operands, shape: Sequence[int], computed_ones: bool) -> list:
     """One index after the other, with a look at what the Update promises of them."""
 
@@ -243,6 +288,7 @@ def run_update(eqn: Eqn, buffers: Operands, shape: Sequence[int], computed_ones:
 KINDS = (
     (lowering.rules, run_rule),
     (lowering.folds, run_fold),
+    (lowering.accumulations, run_accumulation),
     (lowering.updates, run_update),
 )
 
@@ -251,8 +297,8 @@ ROUNDING = {"bf16": 1e-2, "f16": 2e-3, "f32": 2e-6, "f64": 1e-14}
 # Primitives that NumPy computes with the same roundings as the loop IR.
 EXACT = set(
     """abs add and bitcast_convert_type broadcast_in_dim ceil clamp clz concatenate
-    convert_element_type copy div dynamic_slice dynamic_update_slice eq floor gather ge gt
-    iota is_finite le lt max min mul mulhi name ne neg nextafter not or pad
+    convert_element_type copy cummax cummin div dynamic_slice dynamic_update_slice eq floor gather
+    ge gt iota is_finite le lt max min mul mulhi name ne neg nextafter not or pad
     population_count random_bits random_clone random_fold_in random_seed random_split random_unwrap
     random_wrap reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_window_max
     reduce_window_min reduce_xor rem reshape rev round scatter scatter-add scatter-max scatter-min
@@ -260,7 +306,7 @@ EXACT = set(
     slice sqrt square squeeze stop_gradient sub threefry2x32 transpose xor""".split()
 )
 # Where the sign of a zero is NumPy's choice.
-UNSIGNED_ZERO = ("max", "min", "clamp")
+UNSIGNED_ZERO = ("max", "min", "clamp", "cummax", "cummin")
 
 
 def supported(eqn: Eqn) -> bool:

@@ -16,6 +16,7 @@ from funcgrad.compiler.loops import (
     Kernel,
     Loop,
     Operand,
+    Prefix,
     Reduce,
     Statement,
     Store,
@@ -156,15 +157,22 @@ class Draw:
             lanes = self.random.choice((1, 4, 8, 16, 32, 64))
         body: list[Statement] = []
         own: list[Acc] = []
+        running: list[Expr] = []
         outer_same, self.same = self.same, list(self.same)
         for _ in range(self.random.randint(1, 3)):
             kind = self.random.random()
+            known = accs + self.results(body) + running
             if rest and kind < 0.6:
-                body.append(self.nest(here, rest, vector or lanes > 1, accs + self.results(body)))
+                body.append(self.nest(here, rest, vector or lanes > 1, known))
             elif kind < 0.75:
-                body.append(self.reduce(here, accs + self.results(body), own))
+                body.append(self.reduce(here, known, own))
+            elif kind < 0.85:
+                folded = self.reduce(here, known, own)
+                running += [self.graph.acc(a.number, a.dtype) for a in own[-len(folded.accs) :]]
+                self.folds.pop(folded.accs[0], None)
+                body.append(Prefix(*folded))
             else:
-                body.append(self.store(here, accs + self.results(body)))
+                body.append(self.store(here, known))
         if rest and own and self.random.random() < 0.5:
             inner = self.nest(here, rest, vector or lanes > 1, accs + self.results(body))
             again = self.reduce_again([*here, inner.axis], accs, own[-1])

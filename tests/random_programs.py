@@ -162,9 +162,9 @@ def draw_binary(choose: Choose, values: Sequence[Spec], i: int) -> Drawn | None:
             "mul": lambda x, y: x * y,
             "sub": lambda x, y: (x - y) * 0.5,
             "max": jnp.maximum,
-            "select": lambda x, y: jnp.where(jnp.arange(x.shape[-1]) % 2 == 0, x, y)
-            if x.ndim
-            else x,
+            "select": lambda x, y: (
+                jnp.where(jnp.arange(x.shape[-1]) % 2 == 0, x, y) if x.ndim else x
+            ),
             "div": lambda x, y: x / (abs(y) + 2),
         }[name]
     else:
@@ -268,7 +268,7 @@ def draw_indexed(choose: Choose, values: Sequence[Spec], i: int) -> Drawn | None
     """Reads and writes at places that are values themselves, in and out of bounds."""
     x = values[i]
     integers = [j for j, k in enumerate(values) if k.dtype in (np.int32, np.int8, np.uint8)]
-    few = [j for j in integers if len(values[j].shape) < 2 and x_size(values[j]) <= 24]
+    few = [j for j in integers if len(values[j].shape) < 2 and 0 < x_size(values[j]) <= 24]
     if not x.shape or not few or not x_size(x):
         return None
     j = choose(few)
@@ -351,9 +351,7 @@ def draw_scan(choose: Choose, values: Sequence[Spec], depth: int) -> Drawn | Non
     longs = [j for j, x in enumerate(values) if x.shape and x.shape[0] == length]
     along = [choose(longs) for _ in range(choose([0, 1, 2]))] if longs else []
     reverse = choose([False, True])
-    slices = [
-        funcgrad.ShapeDtypeStruct(values[j].shape[1:], values[j].dtype) for j in along
-    ]
+    slices = [funcgrad.ShapeDtypeStruct(values[j].shape[1:], values[j].dtype) for j in along]
     index = funcgrad.ShapeDtypeStruct((), np.int32)
     inputs = [*(values[j] for j in (*consts, *carries)), *slices, index]
     body = draw_block(choose, inputs, choose([1, 2, 4]), depth + 1)
@@ -362,7 +360,11 @@ def draw_scan(choose: Choose, values: Sequence[Spec], depth: int) -> Drawn | Non
     count, first = len(carries), len(consts)
 
     def run(*operands: Any) -> tuple:
-        fixed, start, moving = operands[:first], operands[first : first + count], operands[first + count :]
+        fixed, start, moving = (
+            operands[:first],
+            operands[first : first + count],
+            operands[first + count :],
+        )
 
         def turn(carry: tuple, piece: tuple) -> tuple:
             outs = body(*fixed, *carry[:-1], *piece, carry[-1])

@@ -15,8 +15,8 @@ from jax import lax as jlax
 import funcgrad
 from funcgrad import lax
 from funcgrad.compiler.llvm import pool
-from funcgrad.compiler.llvm.conv import MODULES, plan
-from funcgrad.compiler.llvm.conv_steps import ConvPlan
+from funcgrad.compiler.llvm.conv.plans import MODULES, plan
+from funcgrad.compiler.llvm.conv.steps import ConvPlan
 from funcgrad.compiler.llvm.engine import Code, available, cached_object, compile_object
 from funcgrad.compiler.llvm.target import (
     AVX2,

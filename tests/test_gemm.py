@@ -10,9 +10,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from funcgrad.compiler.llvm import gemm, pool
+from funcgrad.compiler.llvm import pool
 from funcgrad.compiler.llvm.engine import Code, available, compile_object
-from funcgrad.compiler.llvm.gemm import PARAMS, PRODUCTS, RELU, Matmul, matmul_ir, matmul_scratch
+from funcgrad.compiler.llvm.gemm import product
+from funcgrad.compiler.llvm.gemm.product import (
+    PARAMS,
+    PRODUCTS,
+    RELU,
+    Matmul,
+    matmul_ir,
+    matmul_scratch,
+)
 from funcgrad.compiler.llvm.target import AVX2, AVX512, NEON, SSE2, Target, host_target
 
 pytestmark = pytest.mark.skipif(not available(), reason="llvmlite is not installed")
@@ -308,12 +316,12 @@ def test_same_bits_however_divided(name: str) -> None:
 
 
 def test_names() -> None:
-    assert gemm.symbol("f32", "f32") == "fg_matmul_f32"
-    assert gemm.symbol("u32", "u32") == "fg_matmul_i32"
-    assert gemm.symbol("u8", "u32") == "fg_matmul_u8_i32"
+    assert product.symbol("f32", "f32") == "fg_matmul_f32"
+    assert product.symbol("u32", "u32") == "fg_matmul_i32"
+    assert product.symbol("u8", "u32") == "fg_matmul_u8_i32"
     assert Matmul("bf16", "f32", 1, 2, 3, 4).name == "bf16_f32"
     with pytest.raises(ValueError, match="no product of f32 that gives i8"):
-        gemm.symbol("f32", "i8")
+        product.symbol("f32", "i8")
 
 
 @pytest.mark.parametrize("name", PRODUCTS)

@@ -12,6 +12,7 @@ from funcgrad.compiler.loops import (
     Kernel,
     Loop,
     Operand,
+    Prefix,
     Reduce,
     Statement,
     Store,
@@ -88,6 +89,33 @@ REFUSED: dict[str, tuple[Callable[[], Kernel], str]] = {
     "too early": (
         lambda: kernel(GRAPH, over(Store(1, I, TOTAL), accs=(ACC,))),
         "no loop that has ended",
+    ),
+    "prefix too late": (
+        lambda: kernel(GRAPH, over(Store(1, I, TOTAL), Prefix((0,), ADD, (X,)), accs=(ACC,))),
+        "no loop that has ended",
+    ),
+    "prefix further out": (
+        lambda: kernel(
+            GRAPH,
+            over(over(Prefix((0,), ADD, (X,)), axis=1), Store(1, I, TOTAL), accs=(ACC,)),
+        ),
+        "no loop that has ended",
+    ),
+    "prefix and fold": (
+        lambda: kernel(GRAPH, over(Prefix((0,), ADD, (X,)), Reduce((0,), ADD, (X,)), accs=(ACC,))),
+        "has to be alone",
+    ),
+    "fold and prefix": (
+        lambda: kernel(GRAPH, over(Reduce((0,), ADD, (X,)), Prefix((0,), ADD, (X,)), accs=(ACC,))),
+        "has to be alone",
+    ),
+    "two prefixes": (
+        lambda: kernel(GRAPH, over(*[Prefix((0,), ADD, (X,))] * 2, accs=(ACC,))),
+        "has to be alone",
+    ),
+    "lanes out of order": (
+        lambda: kernel(GRAPH, over(over(Prefix((0,), ADD, (X,)), axis=1), lanes=4, accs=(ACC,))),
+        "not be gone through in order",
     ),
     "unwritten": (lambda: kernel(GRAPH, over(Store(0, I, X))), "not marked as written"),
     "store type": (lambda: kernel(GRAPH, over(Store(1, I, WORD))), "stores i32 to f32"),

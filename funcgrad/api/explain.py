@@ -71,16 +71,17 @@ def explain_recompile(jitted: Callable) -> str:
     Returns:
         One paragraph a trace, oldest first: the user's line of the call, and what differs from the
         nearest earlier call: arguments by name with shape, dtype and weak type, the structure of
-        arguments, values of static arguments, settings. The last 32 traces are remembered, until
-        `clear_caches`.
+        arguments, values of static arguments, settings. Up to 32 traces of a function are
+        remembered, until `clear_caches`.
 
     Raises:
         TypeError: if the function was not made by `jit`.
 
     Example:
         >>> f = jit(lambda x: x + 1)
-        >>> f(ones(3)); f(ones(4))
-        >>> print(explain_recompile(f))
+        >>> _ = f(ones(3)), f(ones(4))
+        >>> print(explain_recompile(f).split("- ")[-1])
+        argument x: float32[3] before, float32[4] now
     """
     function = getattr(jitted, "_fun", None)
     options = getattr(jitted, "_options", None)

@@ -64,9 +64,6 @@ class Entry:
     def out_avals(self) -> list[ShapedArray]:
         return self.staged.program.out_avals
 
-    def executable(self) -> Any:
-        return None if self.staged.operands else compiled(self.staged.program)
-
 
 class Entries(OncePerKey):
     """The entries of one function, and the dispatch functions of those called last."""
@@ -182,14 +179,15 @@ class JitFunction(Generic[P, R]):
 
     def _write_dispatcher(self, entry: Entry, in_tree: PyTreeDef, values: Sequence[Any]) -> None:
         """Have the next call with such arguments take the short way."""
-        executable = entry.executable()
-        if entry in self._entries.dispatchers or not isinstance(executable, NativeExecutable):
+        known = self._entries.dispatchers
+        if entry in known or entry.staged.operands or current_trace() is not EVALUATION:
             return
-        if current_trace() is EVALUATION and all(type(v) is ConcreteArray for v in values):
+        executable = compiled(entry.staged.program)
+        if isinstance(executable, NativeExecutable):
             avals = [v.aval for v in values]
             found = dispatcher(executable, in_tree, entry.staged.out_tree, avals)
             if found is not None:
-                self._entries.dispatchers[entry] = found
+                known[entry] = found
 
     def _delete_donated(self, args: tuple, kwargs: dict[str, Any]) -> None:
         options, count = self._options, len(args)

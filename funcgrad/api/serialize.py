@@ -33,8 +33,10 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
             sorting, LAPACK).
 
     Example:
-        >>> data, in_tree, out_tree = serialize(jit(f).lower(x).compile())
+        >>> x = ones(3)
+        >>> data, in_tree, out_tree = serialize(jit(lambda x: x + 1).lower(x).compile())
         >>> deserialize_and_load(data, in_tree, out_tree)(x)
+        Array([2., 2., 2.], dtype=float32)
     """
     executable, program = compiled._executable, compiled._program
     if program is None or not isinstance(executable, NativeExecutable):

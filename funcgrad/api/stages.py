@@ -222,7 +222,7 @@ class Compiled(Stage):
         )
 
     def _check(self, values: Sequence[Any]) -> None:
-        """Raise a TypeError if shapes or dtypes are not those compiled for; weak types may differ."""
+        """Raise a TypeError if shapes or dtypes are not as compiled for; weak types may differ."""
         for value, name in zip(values, self._names):
             if type(value) is not ConcreteArray:
                 raise TypeError(

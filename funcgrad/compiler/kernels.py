@@ -31,7 +31,6 @@ from funcgrad.ir.jaxpr import Var
 WRITTEN = 1 << 20
 # Vectors of the machine that one lane group takes: several keep an adder's latency hidden.
 ROW_VECTORS = 4
-COLUMN_VECTORS = 4
 MAP_VECTORS = 2
 # Nodes from which a body fills the machine by itself and one vector at a time is enough.
 LARGE_BODY = 40
@@ -68,8 +67,8 @@ class Plan(NamedTuple):
     lanes_along: Lanes = Lanes.ANY
 
 
-def build(group: Group, needed: Sequence[Var], vector_bytes: int) -> Fused:
-    """The kernel that computes the needed values of a group."""
+def planned(group: Group, needed: Sequence[Var]) -> Plan:
+    """The statements that compute the needed values of a group."""
     stores = {
         v: Store(
             WRITTEN + i,
@@ -78,8 +77,7 @@ def build(group: Group, needed: Sequence[Var], vector_bytes: int) -> Fused:
         )
         for i, v in enumerate(needed)
     }
-    plan = arrange(group, stores) if group.going is None else arrange_in_order(group, stores)
-    return assemble(group, plan, needed, vector_bytes)
+    return arrange(group, stores) if group.going is None else arrange_in_order(group, stores)
 
 
 def assemble(group: Group, plan: Plan, writes: Sequence[Var], vector_bytes: int) -> Fused:
@@ -177,9 +175,10 @@ class Merger:
             if isinstance(statement, Store):
                 place = len(self.reads) + statement.operand - WRITTEN
                 self.number[statement.operand] = place
-        self.indices = [Index(n.data[0], n.data[1]) for n in self.nodes if n.op == "index"]
-        self.indices += [Index(n.data[1], n.data[2]) for n in self.nodes if n.op == "read"]
-        self.indices += [s.offset for s in statements if isinstance(s, Store)]
+        terms = {n.data[1] for n in self.nodes if n.op == "index"}
+        terms |= {n.data[2] for n in self.nodes if n.op == "read"}
+        terms |= {s.offset.terms for s in statements if isinstance(s, Store)}
+        self.coeffs = [dict(t) for t in terms]
         self.outer, self.inner = self.merged(plan.outer), self.merged(plan.inner)
         self.axis_of: dict[int, int] = {}
         extents = []
@@ -204,9 +203,8 @@ class Merger:
         for axis in axes:
             if extents[axis] == 1:
                 continue
-            if runs and all(
-                i.coeff(runs[-1][-1]) == i.coeff(axis) * extents[axis] for i in self.indices
-            ):
+            extent = extents[axis]
+            if runs and all(c.get(runs[-1][-1], 0) == c.get(axis, 0) * extent for c in self.coeffs):
                 runs[-1].append(axis)
             else:
                 runs.append([axis])
@@ -247,10 +245,14 @@ class Merger:
 
     # loops
 
+    def axes(self) -> tuple[list[int], list[int]]:
+        """The outer and the inner axes."""
+        outer = [self.axis_of[axes[-1]] for axes in self.outer]
+        return outer, [self.axis_of[axes[-1]] for axes in self.inner]
+
     def loops(self, vector_bytes: int) -> tuple[tuple[Statement, ...], tuple[int, ...]]:
         """The loops and the extents of their axes."""
-        outer = [self.axis_of[axes[-1]] for axes in self.outer]
-        inner = [self.axis_of[axes[-1]] for axes in self.inner]
+        outer, inner = self.axes()
         phases = [(accs, [self.rewritten(s) for s in body]) for accs, body in self.plan.phases]
         last = [self.rewritten(s) for s in self.plan.last]
         vector, lanes = self.lanes(outer, inner, vector_bytes)
@@ -302,8 +304,21 @@ class Merger:
         if not outer or self.rows_are_better(outer[-1], inner[-1]):
             short = extents[inner[-1]] < base * ROW_VECTORS or self.large
             return inner[-1], base * (1 if short else ROW_VECTORS)
-        short = extents[outer[-1]] < base * COLUMN_VECTORS or self.large
-        return outer[-1], base * (1 if short else COLUMN_VECTORS)
+        return outer[-1], base * self.column_vectors(outer[-1], inner, base, vector_bytes)
+
+    def column_vectors(self, axis: int, inner: Sequence[int], base: int, vector_bytes: int) -> int:
+        """How many vectors side by side keep their accumulators in registers: wide tiles go
+        through memory in longer runs.
+        """
+        if self.large:
+            return 1
+        held = sum(len(accs) for accs, _ in self.plan.phases)
+        for node in self.copies.values():
+            if node.op == "read" and not any(a in inner for a, _ in node.data[2]):
+                held += 1
+        room = (24 if vector_bytes == 64 else 12) // max(held, 1)
+        fit = min(room, self.new.extents[axis] // base)
+        return 1 << max(fit, 1).bit_length() - 1
 
     def rows_are_better(self, outer: int, inner: int) -> bool:
         """Whether lanes along the folded axis read memory in order more often than across it."""

@@ -162,6 +162,7 @@ class _Check:
             self.fail(statement, "folds into what a Prefix folds into, which has to be alone")
         if isinstance(statement, Prefix):
             self.prefixed.update(accs)
+            self.lanes_in_order(statement, loops[0], scope)
         known = self.combines.setdefault(accs[0], (accs, combine))
         if any(self.combines.setdefault(acc, known) is not known for acc in accs) or (
             known[0] != accs or known[1].results != combine.results
@@ -185,6 +186,18 @@ class _Check:
                 self.fail(repr(node), f"is neither a param nor a constant, in {combine}")
             else:
                 self.types(node)
+
+    def lanes_in_order(self, statement: Prefix, loop: Loop | None, scope: Scope) -> None:
+        """The lanes of a vector follow each other, or each has accumulators of its own."""
+        if scope.vector is None or loop is None:
+            return
+        vector = scope.axes.index(scope.vector.axis)
+        if scope.axes.index(loop.axis) <= vector < len(scope.axes) - 1:
+            self.fail(
+                statement,
+                f"stands in a loop inside the vector loop over axis {scope.vector.axis}, whose "
+                "lanes share its accumulators: they would not be gone through in order",
+            )
 
     def store(self, statement: Store, scope: Scope) -> None:
         operand, offset, value, guard = statement

@@ -1,4 +1,4 @@
-"""Long reductions in two kernels: fixed blocks are folded apart, then their results in order.
+"""Long reductions in two kernels: fixed blocks are folded apart, then what they came to in order.
 
 So memory is gone through nearly in its order, threads have something to share, and the result does
 not depend on how many there are.
@@ -10,16 +10,15 @@ from typing import NamedTuple
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.compiler.fuse import Group
-from funcgrad.compiler.kernels import WRITTEN, Merger, Plan
-from funcgrad.compiler.loops import Expr, Reduce, Store
+from funcgrad.compiler.kernels import WRITTEN, Fused, Merger, Plan, assemble, planned
+from funcgrad.compiler.loops import Reduce, Store, axis_index
 from funcgrad.compiler.lowering import linear, numpy_dtype
-from funcgrad.compiler.loops import axis_index
 from funcgrad.ir.jaxpr import Var
 
 # Elements from which a reduction is worth a second kernel.
 LONG = 1 << 16
-# Rows that a block of a reduction across rows takes, and elements that one along a row takes.
-ROWS = (16, 32, 64)
+# The least, best and greatest length of a block: rows where lanes go across them, else elements.
+ROWS = (8, 16, 64)
 ELEMENTS = (1 << 12, 1 << 14, 1 << 16)
 # Independent rows that are enough to share among threads as they are.
 MANY_ROWS = 64
@@ -32,73 +31,89 @@ class Cut(NamedTuple):
     inner: int
 
 
+def build(group: Group, needed: Sequence[Var], vector_bytes: int) -> tuple[Fused, ...]:
+    """The kernels that compute the needed values of a group, in their order."""
+    plan = planned(group, needed)
+    cut = cut_of(group, plan, vector_bytes) if group.going is None else None
+    if cut is None:
+        return (assemble(group, plan, needed, vector_bytes),)
+    first = cut.axis  # of the axes inside a block
+    if cut.inner < group.graph.extents[cut.axis]:
+        group.split(*cut)
+        for member in dict.fromkeys(group.members.values()):
+            group.look_at(member)
+        plan, first = planned(group, needed), cut.axis + 1
+    parts = divided(group, plan, first, needed)
+    return tuple(assemble(group, part, writes, vector_bytes) for part, writes in parts)
+
+
 def cut_of(group: Group, plan: Plan, vector_bytes: int) -> Cut | None:
     """How to divide the reductions of a plan, None where one kernel does as well."""
     if len(plan.phases) != 1 or not plan.phases[0][0]:
         return None
     merged = Merger(group.graph, plan)
-    if not merged.inner:
-        return None
     extents = group.graph.extents
     rows = math.prod(extents[a] for a in plan.outer)
-    inner = math.prod(extents[a] for a in plan.inner)
-    if rows * inner < LONG:
+    if not merged.inner or rows * math.prod(extents[a] for a in plan.inner) < LONG:
         return None
-    vector, _ = merged.lanes(*merged.axes(), vector_bytes)
-    across = vector in merged.axes()[0]
+    outer, inner = merged.axes()
+    across = merged.lanes(outer, inner, vector_bytes)[0] in outer
     if not across and rows >= MANY_ROWS:
         return None
-    return _cut(extents, merged.inner, ROWS if across else ELEMENTS)
+    return block_cut(extents, merged.inner, ROWS if across else ELEMENTS)
 
 
-def _cut(
-    extents: Sequence[int], runs: Sequence[Sequence[int]], sizes: tuple[int, int, int]
+def block_cut(
+    extents: Sequence[int], runs: Sequence[Sequence[int]], lengths: tuple[int, int, int]
 ) -> Cut | None:
-    """The cut of the outermost folded axes that makes blocks of about the middle size."""
-    least, best, most = sizes
+    """The cut of the outermost folded axes that makes blocks nearest to the best length."""
+    least, best, most = lengths
     below = math.prod(extents[a] for run in runs[1:] for a in run)
     found: list[tuple[float, Cut]] = []
     for axis in reversed(runs[0]):
         extent = extents[axis]
-        for inner in range(2, min(extent, most // max(below, 1)) + 1):
+        for inner in range(2, min(extent, most // below) + 1):
             whole = inner == extent and axis == runs[0][0]
             if extent % inner == 0 and least <= below * inner and not whole:
                 found.append((abs(math.log(below * inner / best)), Cut(axis, inner)))
         below *= extent
-    total = below
-    found = [(far, cut) for far, cut in found if total >= 4 * least]
+        if below > most:
+            break
     return min(found)[1] if found else None
 
 
-class Partial(NamedTuple):
-    """Two plans for one, with the values that each of them writes."""
+def divided(
+    group: Group, plan: Plan, first: int, writes: Sequence[Var]
+) -> tuple[tuple[Plan, tuple[Var, ...]], tuple[Plan, tuple[Var, ...]]]:
+    """A plan as one that folds blocks and one that folds these, each with what it writes.
 
-    blocks: Plan
-    block_writes: tuple[Var, ...]
-    whole: Plan
-    whole_writes: tuple[Var, ...]
-
-
-def divided(group: Group, plan: Plan, cut: Cut, writes: Sequence[Var]) -> Partial:
-    """A plan, made after the cut, as one for each block and one for what the blocks came to."""
-    runs = Merger(group.graph, plan).inner
-    del runs
+    The folded axes from `first` on are inside a block.
+    """
     ((accs, statements),) = plan.phases
-    blocks = tuple(a for a in plan.inner if a <= cut.axis)
-    inner = tuple(a for a in plan.inner if a > cut.axis)
-    extents = group.graph.extents
+    graph = group.graph
+    blocks = tuple(a for a in plan.inner if a < first)
+    inner = tuple(a for a in plan.inner if a >= first)
     outer = (*blocks, *plan.outer)
-    shape = tuple(extents[a] for a in outer)
-    offset = linear(shape, tuple(axis_index(a) for a in outer))
-    combined = {acc: identity for s in statements if isinstance(s, Reduce) for acc, identity in zip(s.accs, s.combine.identity, strict=True)}
-    stores = [s for s in statements if isinstance(s, Store)]
-    own = tuple(writes[s.operand - WRITTEN] for s in stores)
+    shape = tuple(graph.extents[a] for a in outer)
+    offset = linear(shape, tuple(map(axis_index, outer)))
     partial = {a.number: Var(ShapedArray(shape, numpy_dtype(a.dtype))) for a in accs}
-    first = tuple(a._replace(start=combined[a.number]) for a in accs)
-    body = [s for s in statements if isinstance(s, Reduce)]
-    body += [s._replace(operand=WRITTEN + i) for i, s in enumerate(stores)]
-    ends = [
-        Store(WRITTEN + len(own) + i, offset, group.graph.acc(a.number, a.dtype))
+
+    reductions = [s for s in statements if isinstance(s, Reduce)]
+    neutral = {n: i for s in reductions for n, i in zip(s.accs, s.combine.identity, strict=True)}
+    stores = [s for s in statements if isinstance(s, Store)]
+    made = tuple(writes[s.operand - WRITTEN] for s in stores)
+    inside = (*reductions, *(s._replace(operand=WRITTEN + i) for i, s in enumerate(stores)))
+    ends = tuple(
+        Store(WRITTEN + len(made) + i, offset, graph.acc(a.number, a.dtype))
         for i, a in enumerate(accs)
-    ]
-    return None
+    )
+    starts = tuple(a._replace(start=neutral[a.number]) for a in accs)
+    apart = plan._replace(outer=outer, inner=inner, phases=((starts, inside),), last=ends)
+
+    folds = tuple(
+        s._replace(values=tuple(group.read(partial[n], offset) for n in s.accs)) for s in reductions
+    )
+    rest = tuple(writes[s.operand - WRITTEN] for s in plan.last)
+    last = tuple(s._replace(operand=WRITTEN + i) for i, s in enumerate(plan.last))
+    together = plan._replace(inner=blocks, phases=((accs, folds),), last=last)
+    return (apart, (*made, *partial.values())), (together, rest)

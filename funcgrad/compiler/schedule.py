@@ -7,10 +7,11 @@ from funcgrad.base.basis import transpose_p
 from funcgrad.base.source import Place
 from funcgrad.base.trace import NO_EFFECTS
 from funcgrad.compiler import lowering
-from funcgrad.compiler.fuse import LARGEST_GRAPH, Element, Group, size
-from funcgrad.compiler.kernels import Fused, build
+from funcgrad.compiler.fuse import LARGEST_GRAPH, Element, Group, Member, size
+from funcgrad.compiler.kernels import Fused
 from funcgrad.compiler.loops import Expr, NeedsSplit, ordered
 from funcgrad.compiler.lowering import Cond, Control, Scan, element_type
+from funcgrad.compiler.partial import build
 from funcgrad.compiler.registers import Registers
 from funcgrad.compiler.updating import build_update
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Var
@@ -240,13 +241,11 @@ class Scheduler:
             group = self.steps[at]
             if isinstance(group, Group) and self.joins(group, eqn, size(shape)):
                 self.placed(eqn, at)
-                self.merge_producers(eqn, at)
                 return
         group = Group(shape, self.views)
         if not group.join_map(eqn):
             raise AssertionError(f"no kernel computes {eqn!r}")
         self.append(group, eqn)
-        self.merge_producers(eqn, len(self.steps) - 1)
 
     def looked_at(self, atoms: Sequence[Atom]) -> frozenset[Var]:
         """The values that are no views themselves behind operands."""
@@ -265,29 +264,51 @@ class Scheduler:
         later = sorted((at for at in readers if at > position), reverse=True)[:LOOK_BACK]
         return [position, *later] if position >= 0 else later
 
-    def merge_producers(self, eqn: Eqn, at: int) -> None:
-        """Move into a step the groups that only it reads, so that they need no memory between."""
-        group = self.steps[at]
-        for var in eqn.invars:
-            before = self.at.get(var, -1) if isinstance(var, Var) else -1
-            producer = self.steps[before] if before >= 0 else None
-            if before == at or not isinstance(producer, Group) or not isinstance(group, Group):
+    def merge_producers(self) -> None:
+        """Move groups into the later one that alone reads them, so that no memory is between."""
+        for at in reversed(range(len(self.steps))):
+            group = self.steps[at]
+            if not isinstance(group, Group):
                 continue
-            members = list(dict.fromkeys(producer.members.values()))
-            nodes = len(producer.graph.nodes) + len(group.graph.nodes)
-            if (
-                var in producer.members
-                and size(producer.space) == size(group.space)
-                and nodes <= LARGEST_GRAPH
-                and all(m.eqn.primitive in lowering.rules and not m.row for m in members)
-                and all(self.read_at.get(v, set()) <= {before, at} for v in producer.members)
-                and group.absorb(members)
-            ):
-                self.steps[before] = None
-                for member in members:
-                    self.placed(member.eqn, at)
-                    for read in self.looked_at(member.eqn.invars):
-                        self.read_at[read].discard(before)
+            moved: dict[int, list[Member]] = {}
+            room = LARGEST_GRAPH - len(group.graph.nodes)
+            pending = [m.eqn for m in dict.fromkeys(group.members.values())]
+            while pending:
+                eqn = pending.pop()
+                for var in eqn.invars:
+                    before = self.at.get(var, -1) if isinstance(var, Var) else -1
+                    producer = self.steps[before] if before >= 0 else None
+                    if before == at or not isinstance(producer, Group):
+                        continue
+                    if var in producer.members and self.may_move(producer, before, at, room):
+                        room -= len(producer.graph.nodes)
+                        moved[before] = self.move(producer, before, at)
+                        pending += [m.eqn for m in moved[before]]
+            if moved:
+                group.absorb([m for before in sorted(moved) for m in moved[before]])
+
+    def may_move(self, producer: Group, before: int, at: int, room: int) -> bool:
+        """Whether a group is all elementwise over the space of step `at`, and read only there."""
+        group = self.steps[at]
+        assert isinstance(group, Group)
+        return (
+            size(producer.space) == size(group.space)
+            and len(producer.graph.nodes) <= room
+            and all(self.read_at.get(v, set()) <= {before, at} for v in producer.members)
+            and all(
+                m.eqn.primitive in lowering.rules and not m.row for m in producer.members.values()
+            )
+        )
+
+    def move(self, producer: Group, before: int, at: int) -> list[Member]:
+        """Take a group out of its place, and note that step `at` computes its members."""
+        members = list(dict.fromkeys(producer.members.values()))
+        self.steps[before] = None
+        for member in members:
+            self.placed(member.eqn, at)
+            for read in self.looked_at(member.eqn.invars):
+                self.read_at[read].discard(before)
+        return members
 
     def joins(self, group: Group, eqn: Eqn, count: int) -> bool:
         if count == size(group.space) and group.join_map(eqn):
@@ -443,11 +464,11 @@ class Scheduler:
             self.add(eqn)
         for atom in jaxpr.outvars:
             self.materialise(atom)
+        self.merge_producers()
         needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
         steps: list[Step] = []
         for step in reversed(self.steps):
-            made = self.finished(step, needed)
-            if made is not None:
+            for made in reversed(self.finished(step, needed)):
                 steps.append(made)
                 needed.update(reads_of(made))
         consts = tuple(zip(jaxpr.constvars, self.program.consts, strict=True))
@@ -456,19 +477,21 @@ class Scheduler:
             tuple(jaxpr.invars), consts, tuple(steps), tuple(jaxpr.outvars), self.registers
         )
 
-    def finished(self, step: Step | Group | Registers | None, needed: set[Var]) -> Step | None:
-        """The step as it will run, None if nobody needs it."""
-        if step is None or not isinstance(step, (Group, Registers)):
-            return step
+    def finished(self, step: Step | Group | Registers | None, needed: set[Var]) -> tuple[Step, ...]:
+        """The step as it will run: none if nobody needs it, several if it takes several kernels."""
+        if step is None:
+            return ()
+        if not isinstance(step, (Group, Registers)):
+            return (step,)
         wanted = [v for v in step.members if v in needed]
         if not wanted:
-            return None
+            return ()
         if isinstance(step, Registers):
-            return RegisterStep(*step.build(wanted))
-        fused = build(step, wanted, self.machine.vector_bytes)
+            return (RegisterStep(*step.build(wanted)),)
+        kernels = build(step, wanted, self.machine.vector_bytes)
         eqns = [m.eqn for m in dict.fromkeys(step.members.values())]
-        names = tuple(e.primitive.name for e in eqns)
-        return KernelStep(fused, names, tuple(e.source for e in eqns))
+        names, places = tuple(e.primitive.name for e in eqns), tuple(e.source for e in eqns)
+        return tuple(KernelStep(fused, names, places) for fused in kernels)
 
 
 def strided_view(group: Group, atom: Var, order: Sequence[tuple[int, ...]]) -> StridedView | None:

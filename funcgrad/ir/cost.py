@@ -61,6 +61,12 @@ def _elementwise(eqn: Eqn) -> int:
     return max((v.aval.size for v in eqn.outvars), default=0)
 
 
+def _conversion(eqn: Eqn) -> int:
+    """Nothing where only the weak type changes."""
+    source, result = eqn.invars[0].aval, eqn.outvars[0].aval
+    return 0 if source.dtype == result.dtype else result.size
+
+
 def _reduced(eqn: Eqn) -> int:
     """One operation less than there are elements, for each output."""
     return max(eqn.invars[0].aval.size - eqn.outvars[0].aval.size, 0)
@@ -129,6 +135,7 @@ def _triangular_solve(eqn: Eqn) -> int:
 COUNTED: dict[str, Callable[[Eqn], float]] = {
     "dot_general": _dot_general,
     "conv_general_dilated": _convolution,
+    "convert_element_type": _conversion,
     "integer_pow": _integer_power,
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), _cumulative),
     **dict.fromkeys([f"reduce_window{end}" for end in ("", "_max", "_min", "_sum")], _windows),

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from funcgrad.compiler import lowering
-from funcgrad.compiler.llvm import conv, engine, pool
-from funcgrad.compiler.llvm.gemm import PARAMS, PRODUCTS, Matmul, matmul_ir, suffix
+from funcgrad.compiler.llvm import engine, pool
+from funcgrad.compiler.llvm.conv.plans import plan
+from funcgrad.compiler.llvm.gemm.product import PARAMS, PRODUCTS, Matmul, matmul_ir, suffix
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.lowering import element_type
 from funcgrad.compiler.schedule import Address, LibraryCall, StridedView
@@ -62,7 +63,7 @@ class NativeMachine(NamedTuple):
         out_dtype = element_type(eqn.outvars[0].aval.dtype)
         if element_type(rhs.dtype) != dtype:
             return None
-        found = conv.plan(self.target, lhs.shape, rhs.shape, dtype, out_dtype=out_dtype, **settings)
+        found = plan(self.target, lhs.shape, rhs.shape, dtype, out_dtype=out_dtype, **settings)
         if found is None:
             return None
         number = {"lhs": 0, "rhs": 1, "out": 2, "scratch": 3}

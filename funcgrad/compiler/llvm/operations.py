@@ -5,7 +5,7 @@ Arithmetic on half types is done in f32: its operands come widened and its resul
 
 from collections.abc import Callable, Mapping, Sequence
 
-from funcgrad.compiler.llvm import conversions
+from funcgrad.compiler.llvm import conversions, extrema
 from funcgrad.compiler.llvm.elements import (
     BYTES,
     HALVES,
@@ -97,6 +97,10 @@ class Operations:
         instruction = INSTRUCTIONS.get((op, dtype))
         if instruction is not None:
             result = self.writer.assign(f"{instruction} {register(dtype, lanes)} {', '.join(args)}")
+        elif extrema.applies(self.target, node, dtype, lanes):
+            result = extrema.extremum(
+                self.writer, self.module, self.target, op, args, dtype, lanes
+            )
         elif (op, dtype) in INTRINSICS and (self.rounds or op not in ROUNDINGS):
             name, last = INTRINSICS[op, dtype]
             result = self.intrinsic(name, args, REGISTER[dtype], lanes, last)

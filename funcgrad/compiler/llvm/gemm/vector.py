@@ -3,7 +3,8 @@ stands, at the speed of memory: along its rows, or along its columns if those ar
 """
 
 from funcgrad.compiler.llvm.elements import BYTES, REGISTER, constant, register, suffix
-from funcgrad.compiler.llvm.gemm_scheme import (
+from funcgrad.compiler.llvm.functions import Function
+from funcgrad.compiler.llvm.gemm.scheme import (
     Scheme,
     convert,
     first,
@@ -13,7 +14,6 @@ from funcgrad.compiler.llvm.gemm_scheme import (
     plus,
     splat,
 )
-from funcgrad.compiler.llvm.gemm_text import Function
 from funcgrad.compiler.loops import FLOATS
 
 # Rows of b that are folded into a row of c at once: of one row of c, and of each of several, for

@@ -7,12 +7,12 @@ whose sizes and strides are arguments.
 import re
 from typing import NamedTuple
 
-from funcgrad.compiler.llvm.gemm_drive import driver, scratch
-from funcgrad.compiler.llvm.gemm_micro import tiles
-from funcgrad.compiler.llvm.gemm_pack import packing
-from funcgrad.compiler.llvm.gemm_road import PARAMS, RELU
-from funcgrad.compiler.llvm.gemm_scheme import scheme
-from funcgrad.compiler.llvm.gemm_vector import vector_products
+from funcgrad.compiler.llvm.gemm.drive import driver, scratch
+from funcgrad.compiler.llvm.gemm.micro import tiles
+from funcgrad.compiler.llvm.gemm.pack import packing
+from funcgrad.compiler.llvm.gemm.road import PARAMS, RELU
+from funcgrad.compiler.llvm.gemm.scheme import scheme
+from funcgrad.compiler.llvm.gemm.vector import vector_products
 from funcgrad.compiler.llvm.target import Target
 
 __all__ = ["PARAMS", "PRODUCTS", "RELU", "Matmul", "matmul_ir", "matmul_scratch", "symbol"]

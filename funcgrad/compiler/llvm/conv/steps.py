@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from funcgrad.compiler.llvm.conv_copy import COPY, OUTER, ZERO
+from funcgrad.compiler.llvm.conv.copy import COPY, OUTER, ZERO
 from funcgrad.compiler.llvm.elements import BYTES
 from funcgrad.compiler.llvm.target import Target
 

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from funcgrad.compiler.llvm.elements import lane_list
-from funcgrad.compiler.llvm.gemm_text import Function
+from funcgrad.compiler.llvm.functions import Function
 from funcgrad.compiler.llvm.target import Target
 
 # Addresses of a tile's places for one tap, a row of a table: those past the tile are not used.

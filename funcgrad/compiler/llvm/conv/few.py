@@ -1,7 +1,7 @@
 """The convolution for a few output features: each is the dot product, in vectors over the input
 features, of what all taps meet and their weights."""
 
-from funcgrad.compiler.llvm.conv_forward import (
+from funcgrad.compiler.llvm.conv.forward import (
     PANEL,
     PARAMS,
     declarations,
@@ -9,9 +9,9 @@ from funcgrad.compiler.llvm.conv_forward import (
     multiply_add,
     units_function,
 )
-from funcgrad.compiler.llvm.conv_places import address, places_function, row_of_tap, tile_rows
+from funcgrad.compiler.llvm.conv.places import address, places_function, row_of_tap, tile_rows
 from funcgrad.compiler.llvm.elements import BYTES, REGISTER, register
-from funcgrad.compiler.llvm.gemm_text import Function
+from funcgrad.compiler.llvm.functions import Function
 from funcgrad.compiler.llvm.target import Target
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from funcgrad.compiler.llvm import conversions
 from funcgrad.compiler.llvm.elements import BYTES, HALVES, REGISTER, register, suffix
-from funcgrad.compiler.llvm.gemm_text import Function
+from funcgrad.compiler.llvm.functions import Function
 from funcgrad.compiler.llvm.operations import Operations
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.llvm.writer import Module

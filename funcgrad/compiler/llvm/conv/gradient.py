@@ -1,8 +1,8 @@
 """The gradient of a convolution's kernel: tiles of input times output features, each the sum over
 the places of outer products of what a tap meets there and the output's cotangent."""
 
-from funcgrad.compiler.llvm.conv_forward import declarations, entry_function, multiply_add
-from funcgrad.compiler.llvm.conv_places import (
+from funcgrad.compiler.llvm.conv.forward import declarations, entry_function, multiply_add
+from funcgrad.compiler.llvm.conv.places import (
     LANES,
     Params,
     address,
@@ -11,10 +11,10 @@ from funcgrad.compiler.llvm.conv_places import (
     narrow,
     splat,
 )
-from funcgrad.compiler.llvm.conv_problem import Problem
-from funcgrad.compiler.llvm.conv_steps import FEW_UNITS, Steps, View, aligned, named
+from funcgrad.compiler.llvm.conv.problem import Problem
+from funcgrad.compiler.llvm.conv.steps import FEW_UNITS, Steps, View, aligned, named
 from funcgrad.compiler.llvm.elements import BYTES, REGISTER, lane_list
-from funcgrad.compiler.llvm.gemm_text import Function
+from funcgrad.compiler.llvm.functions import Function
 from funcgrad.compiler.llvm.target import Target
 
 # Places summed up in registers before the result is touched: their cotangents stay in the L1 cache.

@@ -1,6 +1,6 @@
 """What the functions of a matrix product share: what the caller says, and how the work stands."""
 
-from funcgrad.compiler.llvm.gemm_text import Function
+from funcgrad.compiler.llvm.functions import Function
 
 # What the caller says, in order. Strides are in elements; c's columns are contiguous. `bias` is the
 # address of n elements of c's type to add to each row, or 0. If `accumulate` is 1 the product is

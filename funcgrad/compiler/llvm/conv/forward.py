@@ -1,7 +1,7 @@
 """The dense convolution: tiles of output places times two vectors of output features, summed over
 the taps and input features of packed weights."""
 
-from funcgrad.compiler.llvm.conv_places import (
+from funcgrad.compiler.llvm.conv.places import (
     AXIS_FIELDS,
     HEADER,
     PLACE_FIELDS,
@@ -19,10 +19,10 @@ from funcgrad.compiler.llvm.conv_places import (
     splat,
     tile_rows,
 )
-from funcgrad.compiler.llvm.conv_problem import Problem, in_one_line
-from funcgrad.compiler.llvm.conv_steps import FEW_UNITS, SLOT_BYTES, SLOTS, Steps, View, aligned
+from funcgrad.compiler.llvm.conv.problem import Problem, in_one_line
+from funcgrad.compiler.llvm.conv.steps import FEW_UNITS, SLOT_BYTES, SLOTS, Steps, View, aligned
 from funcgrad.compiler.llvm.elements import BYTES, REGISTER, register
-from funcgrad.compiler.llvm.gemm_text import Function
+from funcgrad.compiler.llvm.functions import Function
 from funcgrad.compiler.llvm.target import Target
 
 # Tiles whose tables are made before they are used, and the most memory that these may take.

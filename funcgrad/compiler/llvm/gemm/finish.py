@@ -1,8 +1,8 @@
 """What follows a product: old values of c, the bias, what the flags ask for, the type of c."""
 
 from funcgrad.compiler.llvm.elements import BYTES, constant, register
-from funcgrad.compiler.llvm.gemm_road import RELU, Road
-from funcgrad.compiler.llvm.gemm_scheme import (
+from funcgrad.compiler.llvm.gemm.road import RELU, Road
+from funcgrad.compiler.llvm.gemm.scheme import (
     Scheme,
     convert,
     first,

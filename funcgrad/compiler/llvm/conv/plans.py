@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from funcgrad.base.shapes import dilate, strided
-from funcgrad.compiler.llvm import conv_copy, conv_few, conv_forward, conv_gradient, depthwise
-from funcgrad.compiler.llvm.conv_copy import PAIRS
-from funcgrad.compiler.llvm.conv_problem import Problem, Spacing, holes_filled, rows_together
-from funcgrad.compiler.llvm.conv_steps import ConvPlan, Steps, View
+from funcgrad.compiler.llvm.conv import copy, depthwise, few, forward, gradient
+from funcgrad.compiler.llvm.conv.copy import PAIRS
+from funcgrad.compiler.llvm.conv.problem import Problem, Spacing, holes_filled, rows_together
+from funcgrad.compiler.llvm.conv.steps import ConvPlan, Steps, View
 from funcgrad.compiler.llvm.elements import BYTES
 from funcgrad.compiler.llvm.engine import libraries
 from funcgrad.compiler.llvm.target import Target
@@ -30,16 +30,16 @@ WIDEST_HOLE = 64
 
 def _modules() -> dict[str, Callable[[Target], str]]:
     """The library functions by name, each as the maker of its module's text."""
-    made: dict[str, Callable[[Target], str]] = {"fg_conv_zero": conv_copy.zero_module}
+    made: dict[str, Callable[[Target], str]] = {"fg_conv_zero": copy.zero_module}
     for source, to in PAIRS:
-        made[f"fg_conv_copy_{source}_{to}"] = partial(conv_copy.copy_module, source=source, to=to)
+        made[f"fg_conv_copy_{source}_{to}"] = partial(copy.copy_module, source=source, to=to)
     for dtype in ("f32", "f64"):
-        made[f"fg_conv_dense_{dtype}"] = partial(conv_forward.module, dtype=dtype)
-        made[f"fg_conv_few_{dtype}"] = partial(conv_few.module, dtype=dtype)
-        made[f"fg_conv_weights_{dtype}"] = partial(conv_gradient.module, dtype=dtype)
+        made[f"fg_conv_dense_{dtype}"] = partial(forward.module, dtype=dtype)
+        made[f"fg_conv_few_{dtype}"] = partial(few.module, dtype=dtype)
+        made[f"fg_conv_weights_{dtype}"] = partial(gradient.module, dtype=dtype)
         made[f"fg_conv_depthwise_{dtype}"] = partial(depthwise.module, dtype=dtype)
-        gradient = partial(depthwise.weights_module, dtype=dtype)
-        made[f"fg_conv_depthwise_weights_{dtype}"] = gradient
+        weights = partial(depthwise.weights_module, dtype=dtype)
+        made[f"fg_conv_depthwise_weights_{dtype}"] = weights
     return made
 
 
@@ -201,9 +201,9 @@ def _forward(problem: Problem, steps: Steps) -> None:
     if problem.small_groups:
         depthwise.forward(problem, steps)
     elif problem.few_inputs:
-        conv_forward.forward(rows_together(problem, steps), steps)
+        forward.forward(rows_together(problem, steps), steps)
     else:
-        conv_forward.forward(problem, steps)
+        forward.forward(problem, steps)
 
 
 def _weights(problem: Problem, steps: Steps) -> None:
@@ -212,6 +212,6 @@ def _weights(problem: Problem, steps: Steps) -> None:
     if problem.small_groups:
         depthwise.weights(problem, steps)
     elif problem.few_inputs:
-        conv_gradient.weights(rows_together(problem, steps), steps)
+        gradient.weights(rows_together(problem, steps), steps)
     else:
-        conv_gradient.weights(problem, steps)
+        gradient.weights(problem, steps)

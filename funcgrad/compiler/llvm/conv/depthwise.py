@@ -1,8 +1,8 @@
 """Convolutions of small groups, in vectors over the output features: an output feature has one
 input feature of its own in each of a few planes, and the gradient of its kernel likewise."""
 
-from funcgrad.compiler.llvm import conv_gradient
-from funcgrad.compiler.llvm.conv_forward import (
+from funcgrad.compiler.llvm.conv import gradient
+from funcgrad.compiler.llvm.conv.forward import (
     declarations,
     entry_function,
     multiply_add,
@@ -10,7 +10,7 @@ from funcgrad.compiler.llvm.conv_forward import (
     slots,
     table_words,
 )
-from funcgrad.compiler.llvm.conv_places import (
+from funcgrad.compiler.llvm.conv.places import (
     PLACE_FIELDS,
     Params,
     address,
@@ -20,10 +20,10 @@ from funcgrad.compiler.llvm.conv_places import (
     places_function,
     row_of_tap,
 )
-from funcgrad.compiler.llvm.conv_problem import Problem
-from funcgrad.compiler.llvm.conv_steps import Steps, View, aligned, named
+from funcgrad.compiler.llvm.conv.problem import Problem
+from funcgrad.compiler.llvm.conv.steps import Steps, View, aligned, named
 from funcgrad.compiler.llvm.elements import BYTES, register
-from funcgrad.compiler.llvm.gemm_text import Function
+from funcgrad.compiler.llvm.functions import Function
 from funcgrad.compiler.llvm.target import Target
 
 # Places that are summed up side by side for the gradient, each in a register of its own.
@@ -132,13 +132,13 @@ def weights_module(target: Target, dtype: str) -> str:
     """The text of `fg_conv_depthwise_weights_<dtype>`, with the parameters of `conv_gradient`:
     planes are its groups, parts are parts of the output features."""
     unit = _gradient_function(target, dtype)
-    return conv_gradient.around(target, dtype, [unit], f"fg_conv_depthwise_weights_{dtype}")
+    return gradient.around(target, dtype, [unit], f"fg_conv_depthwise_weights_{dtype}")
 
 
 def _gradient_function(target: Target, dtype: str) -> str:
     """@unit(p, table, ct, out, part, count, more): one tap's gradient, summed over a block."""
     f = Function("unit", "ptr %p, ptr %table, ptr %ct, ptr %out, i64 %part, i64 %count, i1 %more")
-    lanes, size, params = target.lanes(dtype), BYTES[dtype], conv_gradient.PARAMS
+    lanes, size, params = target.lanes(dtype), BYTES[dtype], gradient.PARAMS
     vector, scalar = register(dtype, lanes), register(dtype)
     names = ("outputs", "part_tiles", "ct_place")
     features, part_tiles, place_bytes = (params.load(f, "%p", name) for name in names)
@@ -218,9 +218,9 @@ def weights(problem: Problem, steps: Steps) -> None:
     if _needs_copy(taps, work, features):
         out = _array(steps, work, taps, "hwi", features)
     zeros = aligned(features * BYTES[work])
-    words = conv_gradient.spacing_words(problem._replace(x=x))
+    words = gradient.spacing_words(problem._replace(x=x))
     tap_count = taps.size("i") * taps.size("h") * taps.size("w")
-    words |= conv_gradient.unit_words(tap_count, -(-features // lanes))
+    words |= gradient.unit_words(tap_count, -(-features // lanes))
     words |= {
         "x_group": x.stride("i"),
         "ct_group": 0,
@@ -235,7 +235,7 @@ def weights(problem: Problem, steps: Steps) -> None:
         "zero_bytes": zeros,
     }
     scratch = View("scratch", steps.reserve(zeros), "i8", {})
-    values = named(conv_gradient.PARAMS.names[4:], **words)
+    values = named(gradient.PARAMS.names[4:], **words)
     steps.call(f"fg_conv_depthwise_weights_{work}", [x, ct, out, scratch], values)
     if out is not taps:
         steps.copy(out, taps)

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from funcgrad.compiler.llvm.elements import BYTES
-from funcgrad.compiler.llvm.gemm_micro import FEW
-from funcgrad.compiler.llvm.gemm_road import KERNEL, Road
-from funcgrad.compiler.llvm.gemm_scheme import STEPS, Scheme
+from funcgrad.compiler.llvm.gemm.micro import FEW
+from funcgrad.compiler.llvm.gemm.road import KERNEL, Road
+from funcgrad.compiler.llvm.gemm.scheme import STEPS, Scheme
 
 BLOCK_N = 1024  # columns of b packed at a time
 BLOCK_STEPS = 4 * STEPS  # and steps along k, where sums are kept in c

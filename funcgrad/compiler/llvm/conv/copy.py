@@ -3,10 +3,10 @@ a convolution find neighbours in memory where they want them."""
 
 from typing import NamedTuple
 
-from funcgrad.compiler.llvm.conv_places import Params, below, decoded
+from funcgrad.compiler.llvm.conv.places import Params, below, decoded
 from funcgrad.compiler.llvm.conversions import narrow, widen
 from funcgrad.compiler.llvm.elements import BYTES, HALVES, REGISTER
-from funcgrad.compiler.llvm.gemm_text import Function
+from funcgrad.compiler.llvm.functions import Function
 from funcgrad.compiler.llvm.operations import Operations
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.llvm.writer import Module

@@ -6,8 +6,8 @@ element (p * stride + t * spread - low) / hole of x along h and w, if there is o
 from typing import NamedTuple
 
 from funcgrad.base.shapes import dilate
-from funcgrad.compiler.llvm.conv_places import Axis, axis
-from funcgrad.compiler.llvm.conv_steps import Steps, View
+from funcgrad.compiler.llvm.conv.places import Axis, axis
+from funcgrad.compiler.llvm.conv.steps import Steps, View
 from funcgrad.compiler.llvm.elements import BYTES
 
 # Up to this many products a group, groups are computed side by side, one a lane.

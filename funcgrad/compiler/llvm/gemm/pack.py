@@ -6,7 +6,8 @@ Rows of a that are contiguous along k stay rows: `[rows][k]`.
 """
 
 from funcgrad.compiler.llvm.elements import BYTES, REGISTER, register
-from funcgrad.compiler.llvm.gemm_scheme import (
+from funcgrad.compiler.llvm.functions import Function
+from funcgrad.compiler.llvm.gemm.scheme import (
     Scheme,
     convert,
     first,
@@ -14,7 +15,6 @@ from funcgrad.compiler.llvm.gemm_scheme import (
     splat,
     step,
 )
-from funcgrad.compiler.llvm.gemm_text import Function
 
 # From the element at `from`, `width` lanes that stand `along` bytes apart, of `k` elements each
 # that stand `along_k` apart; to steps of `step` bytes. The bits of i8 are xored with `flip`.

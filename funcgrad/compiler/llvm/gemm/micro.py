@@ -5,7 +5,8 @@ whole of k. Operands have any row and step strides, so the same code reads them 
 from contextlib import ExitStack
 
 from funcgrad.compiler.llvm.elements import BYTES, register
-from funcgrad.compiler.llvm.gemm_scheme import (
+from funcgrad.compiler.llvm.functions import Function
+from funcgrad.compiler.llvm.gemm.scheme import (
     Scheme,
     first,
     masked_load,
@@ -14,7 +15,6 @@ from funcgrad.compiler.llvm.gemm_scheme import (
     splat,
     step,
 )
-from funcgrad.compiler.llvm.gemm_text import Function
 
 # Rows of the tile for what is left below a whole one, of which it may leave some out; and of the
 # whole tile that is one vector wide.

@@ -1,11 +1,11 @@
 """The entry of a product: which way suits its sizes and strides, and what runs in parallel."""
 
 from funcgrad.compiler.llvm.elements import BYTES, register
-from funcgrad.compiler.llvm.gemm_blocks import packed_need, packed_scratch, products_of_blocks
-from funcgrad.compiler.llvm.gemm_finish import finish
-from funcgrad.compiler.llvm.gemm_micro import FEW
-from funcgrad.compiler.llvm.gemm_road import FIELDS, KERNEL, PARAMS, SLOTS, Road, share
-from funcgrad.compiler.llvm.gemm_scheme import Scheme, plus
+from funcgrad.compiler.llvm.gemm.blocks import packed_need, packed_scratch, products_of_blocks
+from funcgrad.compiler.llvm.gemm.finish import finish
+from funcgrad.compiler.llvm.gemm.micro import FEW
+from funcgrad.compiler.llvm.gemm.road import FIELDS, KERNEL, PARAMS, SLOTS, Road, share
+from funcgrad.compiler.llvm.gemm.scheme import Scheme, plus
 
 # The ways: b packed; both operands in place, by tiles; b in place along its rows or its columns,
 # for few rows of a; each row of c at once, for small k; each tile for many products of a batch.
