@@ -155,8 +155,21 @@ def test_functions_made_in_a_loop_are_recognised() -> None:
         if scale == 0:
             assert reasons == []
         else:
-            assert reasons[0].startswith(f"the function is new: the same lines have made {objects}")
+            assert reasons[0].startswith(f"the function is new: jit has traced {objects} of the")
             assert reasons[1] == "it closes over scale; pass as arguments what changes."
+
+
+def test_wrappers_of_one_function_are_not_taken_for_each_other() -> None:
+    def cube(x):
+        return x**3
+
+    for transform in (lambda f: f, funcgrad.grad, funcgrad.hessian):
+        jitted = funcgrad.jit(transform(cube))
+        jitted(2.0)
+        assert last_reasons(jitted) == []
+    again = funcgrad.jit(funcgrad.grad(cube))
+    again(2.0)
+    assert last_reasons(again)[0].startswith("the function is new: jit has traced another")
 
 
 def test_other_options_of_the_same_function() -> None:

@@ -120,7 +120,8 @@ def test_many_threads():
 
     with ThreadPoolExecutor(8) as pool:
         for eager, jitted, scanned, wanted in pool.map(work, range(40), timeout=LIMIT):
-            assert_allclose(eager, jitted, rtol=1e-5, atol=1e-6)
+            # 1 - tanh(x)**2 loses digits, and compiled code rounds otherwise than NumPy
+            assert_allclose(eager, jitted, rtol=1e-5, atol=1e-5)
             assert_allclose(scanned, wanted, rtol=1e-6)
 
 

@@ -58,7 +58,7 @@ class Twins:
 
 _numbers = itertools.count(1)
 _calls: "weakref.WeakKeyDictionary[Callable, Cache]" = weakref.WeakKeyDictionary()
-_twins: "weakref.WeakKeyDictionary[CodeType, Twins]" = weakref.WeakKeyDictionary()
+_twins = Cache()  # by code
 _others: "weakref.WeakKeyDictionary[Callable, int]" = weakref.WeakKeyDictionary()
 
 
@@ -125,12 +125,12 @@ def new_function(function: Callable) -> Iterator[str]:
         return
     objects = "another function object" if others == 1 else f"{others} other function objects"
     yield (
-        f"- the function is new: the same lines have made {objects} that jit traced. Programs are "
-        "kept by function object, so make the function once, outside of the loop or call."
+        f"- the function is new: jit has traced {objects} of the same code. Programs are kept by "
+        "function object, so make the function once, outside of the loop or call."
     )
-    code = code_of(function)
-    if code is not None and code.co_freevars:
-        yield f"- it closes over {', '.join(code.co_freevars)}; pass as arguments what changes."
+    free = codes_of(function)[-1].co_freevars
+    if free:
+        yield f"- it closes over {', '.join(free)}; pass as arguments what changes."
 
 
 def what_differs(function: Callable, new: Call, old: Call) -> Iterator[str]:
@@ -242,17 +242,15 @@ ABSENT = _Absent()
 # remembering
 
 
-def code_of(function: Any) -> CodeType | None:
-    """The code object inside a function, method, partial or wrapper."""
-    while True:
-        inner = (
-            getattr(function, "__wrapped__", None)
-            or getattr(function, "__func__", None)
-            or getattr(function, "func", None)
-        )
-        if inner is None:
-            return getattr(function, "__code__", None)
-        function = inner
+def codes_of(function: Any) -> tuple[CodeType, ...]:
+    """The code of a function and of those inside it, where it is a method, partial or wrapper."""
+    codes = []
+    while function is not None:
+        code = getattr(function, "__code__", None)
+        codes += [code] if isinstance(code, CodeType) else []
+        inner = (getattr(function, name, None) for name in ("__wrapped__", "__func__", "func"))
+        function = next((f for f in inner if f is not None), None)
+    return tuple(codes)
 
 
 def _history(function: Callable) -> Cache:
@@ -264,10 +262,12 @@ def _history(function: Callable) -> Cache:
 
 def _meet(function: Callable) -> None:
     """Count the function objects that one piece of code makes."""
-    code = code_of(function)
-    if code is not None:
+    codes = codes_of(function)
+    if codes:
         with contextlib.suppress(TypeError):
-            _others[function] = _twins.setdefault(code, Twins()).meets(function)
+            if codes not in _twins:
+                _twins[codes] = Twins()
+            _others[function] = _twins[codes].meets(function)
 
 
 def on_event(event: str, details: dict[str, Any]) -> None:

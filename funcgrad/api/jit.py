@@ -3,6 +3,7 @@
 import functools
 import inspect
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -27,7 +28,7 @@ from funcgrad.base.memo import Cache, OncePerKey, context_key
 from funcgrad.base.shapes import int_tuple
 from funcgrad.base.source import function_name
 from funcgrad.base.trace import EVALUATION, common_sharding, current_trace
-from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
+from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from funcgrad.compiler.dispatch import MISS, dispatcher
 from funcgrad.compiler.native import NativeExecutable
 from funcgrad.compiler.pipeline import compiled
@@ -93,10 +94,13 @@ class JitFunction(Generic[P, R]):
         leaves, in_tree = tree_flatten(dynamic)
         values = self._values(leaves, dynamic)
         entry = self._entry(in_tree, values, statics, dynamic)
-        outs = self._run(entry, values)
         if self._options.donate_argnums or self._options.donate_argnames:
-            self._delete_donated(args, kwargs)
-        elif statics is None:
+            given_up = self._donated(args, kwargs)
+            outs = self._run(entry, values, may_be_overwritten(values, given_up))
+            give_up(given_up)
+            return tree_unflatten(entry.staged.out_tree, outs)
+        outs = self._run(entry, values)
+        if statics is None:
             self._write_dispatcher(entry, in_tree, values)
         return tree_unflatten(entry.staged.out_tree, outs)
 
@@ -163,12 +167,14 @@ class JitFunction(Generic[P, R]):
         events.notify("traced", function=self._fun, program=staged.program)
         return staged
 
-    def _run(self, entry: Entry, values: Sequence[Any]) -> Sequence[Any]:
+    def _run(
+        self, entry: Entry, values: Sequence[Any], donated: frozenset[int] = frozenset()
+    ) -> Sequence[Any]:
         program = entry.staged.program
         if current_trace() is EVALUATION and not entry.staged.operands:
             if all(type(v) is ConcreteArray for v in values):
                 sharding = common_sharding(jit_p, values)
-                outs = compiled(program)(*[v.buffer for v in values])
+                outs = compiled(program, None, donated)(*[v.buffer for v in values])
                 return [
                     ConcreteArray(o, a, sharding)
                     for o, a in zip(outs, entry.out_avals, strict=True)
@@ -189,15 +195,18 @@ class JitFunction(Generic[P, R]):
             if found is not None:
                 known[entry] = found
 
-    def _delete_donated(self, args: tuple, kwargs: dict[str, Any]) -> None:
+    def _donated(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments that the caller gives up."""
         options, count = self._options, len(args)
         chosen = {i % count for i in options.donate_argnums if -count <= i < count}
-        for i, argument in enumerate(args):
-            if i in chosen or parameter_name(self._fun, i) in options.donate_argnames:
-                give_up(argument)
-        for name, argument in kwargs.items():
-            if name in options.donate_argnames:
-                give_up(argument)
+        return [
+            *(
+                argument
+                for i, argument in enumerate(args)
+                if i in chosen or parameter_name(self._fun, i) in options.donate_argnames
+            ),
+            *(value for name, value in kwargs.items() if name in options.donate_argnames),
+        ]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -237,6 +246,17 @@ class JitFunction(Generic[P, R]):
 
 events.listen(compilelog.on_event)
 events.listen(explain.on_event)
+
+
+def may_be_overwritten(values: Sequence[Any], given_up: Sequence[Any]) -> frozenset[int]:
+    """The numbers of donated arguments whose memory nothing else can see."""
+    donated = {id(leaf) for leaf in tree_leaves(given_up)}
+    together = Counter(id(v) for v in values)
+    return frozenset(
+        i
+        for i, v in enumerate(values)
+        if id(v) in donated and together[id(v)] == 1 and type(v) is ConcreteArray and v.is_alone()
+    )
 
 
 def _rebuild(fun: Callable, options: JitOptions) -> JitFunction:

@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.aval import ShapedArray, dtype_name
 from funcgrad.base.dtypes import canonicalize_dtype
-from funcgrad.base.placement import Sharding
+from funcgrad.base.placement import Sharding, default_sharding
 from funcgrad.base.switches import watching_results
 from funcgrad.base.trace import common_sharding
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
 from funcgrad.base.treediff import differences, look_at_structure, tell
 from funcgrad.compiler.describe import describe, planned
+from funcgrad.compiler.dispatch import MISS, dispatcher
 from funcgrad.compiler.executable import Executable, NumpyTarget
 from funcgrad.compiler.llvm import engine
+from funcgrad.compiler.loops import structure
 from funcgrad.compiler.native import NativeExecutable
 from funcgrad.compiler.pipeline import Target, compiled, optimise, present_target
 from funcgrad.compiler.portable import LoadedExecutable
@@ -99,6 +101,16 @@ class Stage:
         return tree_unflatten(self.out_tree, self._out_avals)
 
     @property
+    def input_shardings(self) -> Any:
+        """Where the arguments are expected, as (args, kwargs)."""
+        return tree_unflatten(self.in_tree, [default_sharding()] * len(self._in_avals))
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the outputs come to lie, in their tree."""
+        return tree_unflatten(self.out_tree, [default_sharding()] * len(self._out_avals))
+
+    @property
     def args_info(self) -> Any:
         """The shapes and dtypes of the arguments, as (args, kwargs)."""
         return tree_unflatten(self.in_tree, list(map(struct_of, self._in_avals)))
@@ -118,7 +130,12 @@ class Traced(Stage):
         self.in_tree, self.out_tree = in_tree, out_tree
         self._in_avals, self._out_avals = jaxpr.in_avals, jaxpr.out_avals
 
-    def lower(self) -> "Lowered":
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> "Lowered":
+        """The program ready to be compiled or printed; the only platform is "cpu"."""
+        if lowering_platforms is not None and tuple(lowering_platforms) != ("cpu",):
+            raise ValueError(
+                f"lower: programs are lowered for 'cpu', got platforms {lowering_platforms!r}"
+            )
         return Lowered(self)
 
 
@@ -188,6 +205,10 @@ class Compiled(Stage):
         self._in_avals, self._out_avals = stage._in_avals, stage._out_avals
         self._executable, self._program = executable, program
         self._names = program.jaxpr.debug_info.arg_names if program is not None else tuple(names)
+        self._dispatch = None
+        if isinstance(executable, NativeExecutable):
+            trees = self.in_tree, self.out_tree
+            self._dispatch = dispatcher(executable, *trees, self._in_avals)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types compiled for, static ones left out.
@@ -195,6 +216,10 @@ class Compiled(Stage):
         Raises:
             TypeError: if the arguments have another structure, shape or dtype, or are traced.
         """
+        if self._dispatch is not None:
+            out = self._dispatch(args, kwargs)
+            if out is not MISS:
+                return out
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise self._other_structure(in_tree)
@@ -254,13 +279,17 @@ class Compiled(Stage):
 
         Returns:
             `flops` and `transcendentals` as `Lowered.cost_analysis` counts them, and `bytes
-            accessed`: what the steps read and write in memory once operations are fused.
+            accessed`: what the steps read and write in memory once operations are fused; and
+            `bytes accessed NAME` for each kernel.
         """
         executable = self._with_program("cost_analysis")
         cost = program_cost(executable.program)
         if isinstance(executable, NativeExecutable):
-            plan, _ = planned(executable.program, optimise, executable.target)
-            cost["bytes accessed"] = float(bytes_accessed(plan))
+            plan, native = planned(executable.program, optimise, executable.target)
+            total, by_kernel = bytes_accessed(plan)
+            cost["bytes accessed"] = float(total)
+            for name, kernel in native.kernels.items():
+                cost[f"bytes accessed {name}"] = float(by_kernel[structure(kernel)])
         return cost
 
     def memory_analysis(self) -> "MemoryAnalysis":

@@ -1,5 +1,6 @@
 """ConcreteArray: an immutable array that holds its numbers in a NumPy or CuPy buffer."""
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -188,6 +189,13 @@ class ConcreteArray(Array):
     def delete(self) -> None:
         """Give the buffer up; any later use raises DonatedBufferError."""
         self._buffer = None
+
+    def is_alone(self) -> bool:
+        """Whether no view, no other Array and nobody outside holds the buffer too."""
+        buffer = self._buffer
+        writable = isinstance(buffer, np.ndarray) and buffer.flags.writeable
+        # The attribute, the local name, and the argument of getrefcount.
+        return writable and sys.getrefcount(buffer) == 3
 
     def is_deleted(self) -> bool:
         return self._buffer is None

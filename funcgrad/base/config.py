@@ -94,7 +94,9 @@ class Config:
     debug_infs = Switch(
         False, FLAG, "Raise at the operation that makes an infinity.", traced=True, watched=True
     )
-    enable_checks = Switch(False, FLAG, "Check every program after each pass; slow.", watched=True)
+    enable_checks = Switch(
+        False, FLAG, "Check every program after each pass; slow.", traced=True, watched=True
+    )
     check_tracer_leaks = Switch(False, FLAG, "Raise as soon as a tracer outlives its trace.")
     check_static_indices = Switch(
         False, FLAG, "Raise when an index known while tracing is out of bounds.", traced=True

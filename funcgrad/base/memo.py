@@ -9,6 +9,7 @@ from funcgrad.base.axes import bound_axes
 from funcgrad.base.config import config
 
 _caches: "weakref.WeakSet[Cache]" = weakref.WeakSet()
+_registering = threading.RLock()  # a WeakSet may not grow while it is gone through
 
 
 class Cache(dict):
@@ -19,7 +20,8 @@ class Cache(dict):
     def __init__(self, limit: int = 4096):
         super().__init__()
         self.limit = limit
-        _caches.add(self)
+        with _registering:
+            _caches.add(self)
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -63,5 +65,7 @@ class OncePerKey:
 
 def clear_caches() -> None:
     """Forget every traced program, compiled program and abstract result."""
-    for cache in tuple(_caches):
+    with _registering:
+        caches = list(_caches)
+    for cache in caches:
         cache.clear()

@@ -68,6 +68,20 @@ def layout(block: Block, donated: frozenset[int] = frozenset(), nested: bool = F
     return Planner(block, donated, nested).run()
 
 
+def reused_inputs(plan: Layout) -> dict[int, int]:
+    """The outputs that lie in the memory of a donated input of the same type, with its number."""
+    found: dict[int, int] = {}
+    for i, atom in enumerate(plan.block.outputs):
+        storage = plan.of.get(atom) if isinstance(atom, Var) else None
+        if storage is None or storage.kind != "input" or atom in plan.block.inputs:
+            continue
+        given = plan.block.inputs[storage.number].aval
+        same = (given.shape, given.dtype) == (atom.aval.shape, atom.aval.dtype)
+        if same and storage.number not in found.values():
+            found[i] = storage.number
+    return found
+
+
 class Planner:
     """Goes through the steps in order, giving each value that must be in memory a storage."""
 

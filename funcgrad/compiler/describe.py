@@ -172,18 +172,3 @@ def parts_of(kernel: Kernel) -> list[int]:
     assert isinstance(top, Loop)
     grain = grain_of(kernel, top)
     return [grain] if grain < kernel.extents[top.axis] else []
-
-
-def steps_within(plan: Layout) -> Iterator[Step]:
-    """Every step of a program, those of its loops and branches too."""
-    for i, step in enumerate(plan.block.steps):
-        yield step
-        for inner in plan.inner.get(i, ()):
-            yield from steps_within(inner)
-
-
-def counts(native: Native, plan: Layout) -> dict[str, int]:
-    """How many kernels, library calls and steps by the array library a program has."""
-    steps = list(steps_within(plan))
-    calls = sum(isinstance(s, CallStep) for s in steps)
-    return {"kernels": len(native.kernels), "calls": calls, "host": len(native.host_calls)}

@@ -161,7 +161,7 @@ class Source:
             lines.append(
                 f"o{i} = {make}({self.constant(shape, 'shape')}, {self.constant(dtype, 'dtype')})"
             )
-            aval = self.constant(executable.program.out_avals[i], "aval")
+            aval = self.constant(executable.out_avals[i], "aval")
             outs.append(f"Array(o{i}, {aval})")
         arena, host = "0", "0"
         if executable.arena:

@@ -32,6 +32,8 @@ WRITTEN = 1 << 20
 # Vectors of the machine that one lane group takes: several keep an adder's latency hidden.
 ROW_VECTORS = 4
 MAP_VECTORS = 2
+# Lanes of tiles that are turned in registers, at most.
+TILE = 16
 # Nodes from which a body fills the machine by itself and one vector at a time is enough.
 LARGE_BODY = 40
 
@@ -65,6 +67,7 @@ class Plan(NamedTuple):
     phases: tuple[tuple[tuple[Acc, ...], tuple[Reduce | Prefix | Store, ...]], ...]
     last: tuple[Store, ...] = ()
     lanes_along: Lanes = Lanes.ANY
+    vector: int = -1  # the outer axis that lanes go along if it is not the last
 
 
 def planned(group: Group, needed: Sequence[Var]) -> Plan:
@@ -284,14 +287,17 @@ class Merger:
         self.new.extents.append(1)
         return [Loop(axis, 1, tuple(statements), tuple(accs))] if accs else list(statements)
 
+    def base(self, vector_bytes: int) -> int:
+        """How many of the widest elements a vector of the machine holds."""
+        wide = [n.dtype for n in self.nodes if n.op in ("read", "acc")]
+        wide += [v.dtype for v in self.values]
+        return max(vector_bytes * 8 // max([BITS[d] for d in wide], default=32), 1)
+
     def lanes(
         self, outer: Sequence[int], inner: Sequence[int], vector_bytes: int
     ) -> tuple[int, int]:
         """The axis whose indices are taken several at a time, and how many."""
-        extents, nodes = self.new.extents, self.nodes
-        wide = [n.dtype for n in nodes if n.op in ("read", "acc")]
-        wide += [v.dtype for v in self.values]
-        base = max(vector_bytes * 8 // max([BITS[d] for d in wide], default=32), 1)
+        extents, base = self.new.extents, self.base(vector_bytes)
         along = self.plan.lanes_along
         if not inner and (not outer or along is Lanes.INNER):
             return -1, 1
@@ -299,6 +305,8 @@ class Merger:
             return inner[-1], base
         if along is Lanes.OUTER:
             return (outer[-1], base) if outer else (-1, 1)
+        if self.plan.vector >= 0:
+            return self.axis_of[self.plan.vector], min(base, TILE)
         if not inner:
             return outer[-1], base * (1 if self.large else MAP_VECTORS)
         if not outer or self.rows_are_better(outer[-1], inner[-1]):

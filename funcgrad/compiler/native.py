@@ -33,16 +33,23 @@ _ARRAY = id(np.ndarray)
 class NativeExecutable:
     """Calling it runs the program on NumPy buffers and returns the output buffers.
 
+    It may write into the inputs listed in `donated`, and returns those that became outputs.
     `call` is the native function itself. It takes words as `pack` puts them together: the arena,
     the host callback (0 where `asks_host` is false), the constants and NumPy's array type (`tail`),
     then the inputs and outputs by id.
     """
 
-    def __init__(self, program: ClosedJaxpr, optimise: Optimise, target: Target):
+    def __init__(
+        self,
+        program: ClosedJaxpr,
+        optimise: Optimise,
+        target: Target,
+        donated: frozenset[int] = frozenset(),
+    ):
         self.program = program
         block = schedule(program, optimise, NativeMachine(target))
         events.notify("stage", name="schedule")
-        native = emit_program(block, layout(block), target)
+        native = emit_program(block, layout(block, donated), target)
         events.notify("stage", name="emit")
         image = cached_object(native.text, target)
         events.notify("stage", name="LLVM")
@@ -59,6 +66,7 @@ class NativeExecutable:
     ) -> None:
         """Make machine code ready to be called."""
         self.native, self.image, self.target = native, image, target
+        self.out_avals = list(out_avals)
         self._code = Code([self.image], symbols(self.native.symbols))
         self.call: Callable[[bytes], int] = _Call(self._code.address(CALL))
         self._entry = _Call(self._code.address(ENTRY))
@@ -75,7 +83,11 @@ class NativeExecutable:
         if any(type(b) is not np.ndarray for b in buffers):
             return Executable(self.program, NumpyTarget())(*buffers)
         inputs = [b if b.flags.c_contiguous else np.array(b, order="C") for b in buffers]
-        outs = [pages.empty(shape, dtype) for shape, dtype in self.outs]
+        reused = self.native.reused
+        outs = [
+            inputs[reused[i]] if i in reused else pages.empty(shape, dtype)
+            for i, (shape, dtype) in enumerate(self.outs)
+        ]
         self.run(inputs, outs)
         return outs
 

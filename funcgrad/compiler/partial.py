@@ -13,6 +13,7 @@ from funcgrad.compiler.fuse import Group
 from funcgrad.compiler.kernels import WRITTEN, Fused, Merger, Plan, assemble, planned
 from funcgrad.compiler.loops import Reduce, Store, axis_index
 from funcgrad.compiler.lowering import linear, numpy_dtype
+from funcgrad.compiler.tiling import tiled
 from funcgrad.ir.jaxpr import Var
 
 # Elements from which a reduction is worth a second kernel.
@@ -36,6 +37,7 @@ def build(group: Group, needed: Sequence[Var], vector_bytes: int) -> tuple[Fused
     plan = planned(group, needed)
     cut = cut_of(group, plan, vector_bytes) if group.going is None else None
     if cut is None:
+        plan = tiled(group, plan, needed, vector_bytes)
         return (assemble(group, plan, needed, vector_bytes),)
     first = cut.axis  # of the axes inside a block
     if cut.inner < group.graph.extents[cut.axis]:

@@ -49,8 +49,10 @@ def optimise(program: ClosedJaxpr) -> ClosedJaxpr:
     return program
 
 
-def compiled(program: ClosedJaxpr, target: Target | None = None) -> Executable | NativeExecutable:
-    """The executable of a program, made once for each Target."""
+def compiled(
+    program: ClosedJaxpr, target: Target | None = None, donated: frozenset[int] = frozenset()
+) -> Executable | NativeExecutable:
+    """The executable of a program, made once for each Target; it may overwrite donated inputs."""
     if target is None:
         target = present_target()
 
@@ -61,11 +63,11 @@ def compiled(program: ClosedJaxpr, target: Target | None = None) -> Executable |
         if isinstance(target, NumpyTarget):
             executable = Executable(optimised, target)
         else:
-            executable = NativeExecutable(optimised, optimise, target)
+            executable = NativeExecutable(optimised, optimise, target, donated)
         events.notify("compiled", program=program, executable=executable)
         return executable
 
-    return program.derived(("executable", target), make)
+    return program.derived(("executable", target, donated), make)
 
 
 def present_target() -> Target:

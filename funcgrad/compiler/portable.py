@@ -33,7 +33,7 @@ class LoadedExecutable(NativeExecutable):
     """An executable without its program: it runs on NumPy buffers only."""
 
     def __init__(self, loaded: "Loaded"):
-        self.in_avals, self.out_avals = loaded.in_avals, loaded.out_avals
+        self.in_avals = loaded.in_avals
         self.link(loaded.native, loaded.image, loaded.target, loaded.in_avals, loaded.out_avals)
 
     def __call__(self, *buffers: Any) -> list[Any]:
@@ -126,6 +126,7 @@ def load(data: bytes) -> Loaded:
         kernels={},
         symbols=symbols,
         polls=table["polls"],
+        reused={},
     )
     ins, outs = ([_aval(*f) for f in table[key]] for key in ("in_avals", "out_avals"))
     return Loaded(table["info"], native, blobs[0], target, ins, outs)

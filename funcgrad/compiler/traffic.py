@@ -10,7 +10,7 @@ from funcgrad.compiler.buffers import (
     element_bytes,
     nbytes,
 )
-from funcgrad.compiler.loops import Expr, Kernel, Store, ordered, roots, walk
+from funcgrad.compiler.loops import Expr, Kernel, Store, ordered, roots, structure, walk
 from funcgrad.compiler.lowering import Cond, Scan
 from funcgrad.compiler.schedule import (
     AliasStep,
@@ -24,20 +24,26 @@ from funcgrad.compiler.schedule import (
 from funcgrad.ir.jaxpr import Literal, Var
 
 
-def bytes_accessed(plan: Layout) -> int:
-    """Bytes that one call reads and writes; what stays in registers costs nothing.
+def bytes_accessed(plan: Layout) -> tuple[int, dict[tuple, int]]:
+    """Bytes that one call reads and writes, in all and by the structure of each kernel.
 
-    Loops of unknown length count as one turn, choices as their dearest branch.
+    What stays in registers costs nothing. Loops of unknown length count as one turn; of choices the
+    total has the dearest branch, and the kernels are those of all branches.
     """
-    return Traffic(plan).total([True] * len(plan.block.outputs))
+    traffic = Traffic(plan)
+    return traffic.total([True] * len(plan.block.outputs)), traffic.kernels
 
 
 class Traffic:
-    """Goes through the steps of one block; a small value is loaded into registers only once."""
+    """Goes through the steps of one block, each of which runs so many `times` a call.
 
-    def __init__(self, plan: Layout, loaded: Sequence[Var] = ()):
-        self.plan = plan
+    A small value is loaded into registers only once.
+    """
+
+    def __init__(self, plan: Layout, loaded: Sequence[Var] = (), times: int = 1):
+        self.plan, self.times = plan, times
         self.loaded = set(loaded)
+        self.kernels: dict[tuple, int] = {}
 
     def total(self, wanted: Sequence[bool]) -> int:
         """The bytes of all steps, and of copying outputs to where they are `wanted`."""
@@ -64,7 +70,10 @@ class Traffic:
             )
             copied = 0 if there else 2 * nbytes(step.updated)
         sizes = list(map(nbytes, step.fused.operands))
-        return copied + sum(touched(step.fused.kernel, sizes))
+        moved = sum(touched(step.fused.kernel, sizes))
+        key = structure(step.fused.kernel)
+        self.kernels[key] = self.kernels.get(key, 0) + self.times * moved
+        return copied + moved
 
     def register_step(self, step: RegisterStep) -> int:
         moved = 0
@@ -109,7 +118,7 @@ class Traffic:
         moved += self.first_carries(step)
         if isinstance(control, Scan):
             count = control.num_consts + control.num_carry
-            return moved + control.length * self.turn(step, inner[0], count)
+            return moved + control.length * self.turn(step, inner[0], count, control.length)
         carries = carried_twice(step, inner[1])
         moved += self.inside(inner[0], inner[0].block.inputs, [False])
         return moved + self.inside(inner[1], inner[1].block.inputs, [n > 0 for n in carries])
@@ -123,16 +132,24 @@ class Traffic:
             if isinstance(first, Literal) or self.plan.of.get(first) is not self.plan.of.get(out)
         )
 
-    def turn(self, step: ControlStep, body: Layout, count: int) -> int:
+    def turn(self, step: ControlStep, body: Layout, count: int, turns: int) -> int:
         """One turn of a scan, whose slices are read from memory and written there."""
         block = body.block
         small = [v for v in block.inputs[count:] if body.is_register(v)]
         spare = [n > 0 for n in carried_twice(step, body)]
         wanted = [*spare, *(True for _ in block.outputs[len(spare) :])]
-        return sum(map(nbytes, small)) + self.inside(body, block.inputs, wanted)
+        return sum(map(nbytes, small)) + self.inside(body, block.inputs, wanted, turns)
 
-    def inside(self, plan: Layout, inputs: Sequence[Var], wanted: Sequence[bool]) -> int:
-        return Traffic(plan, [v for v in inputs if plan.is_register(v)]).total(wanted)
+    def inside(
+        self, plan: Layout, inputs: Sequence[Var], wanted: Sequence[bool], turns: int = 1
+    ) -> int:
+        """The bytes of a block inside a step, once."""
+        small = [v for v in inputs if plan.is_register(v)]
+        inner = Traffic(plan, small, self.times * turns)
+        moved = inner.total(wanted)
+        for key, count in inner.kernels.items():
+            self.kernels[key] = self.kernels.get(key, 0) + count
+        return moved
 
 
 def touched(kernel: Kernel, sizes: Sequence[int]) -> list[int]:

@@ -1,14 +1,21 @@
 """dot_product_attention: a query takes the mean of values, weighted by how their keys match it."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import funcgrad.numpy as jnp
-from funcgrad import Array, lax
+from funcgrad import Array, checkpoint, lax
 from funcgrad.nn._arguments import ArrayLike
 from funcgrad.nn._softmax import softmax
 from funcgrad.scipy.special import logsumexp
+
+# Scores up to which all are computed at once, and about how many a block of queries has.
+LARGEST_SCORES = 1 << 22
+BLOCK_SCORES = 1 << 20
+SMALLEST_BLOCK = 16
 
 
 def dot_product_attention(
@@ -75,61 +82,128 @@ def dot_product_attention(
         )
 
     shape = (batch, heads, target, source)
+    if bias is not None:
+        bias = with_batch(bias)
+        check_broadcasts("bias", bias, shape)
+    if mask is not None:
+        mask = with_batch(mask)
+        check_broadcasts("mask", mask, shape)
+        check("mask", mask, mask.shape, np.dtype(bool))
+    lengths = (
+        as_lengths("query_seq_lengths", query_seq_lengths, batch),
+        as_lengths("key_value_seq_lengths", key_value_seq_lengths, batch),
+    )
+    factor = 1 / np.sqrt(size) if scale is None else scale
+    seen = partial(visible, is_causal=is_causal, window=local_window_size, lengths=lengths)
+
+    def attend(q: Array, at: Array, bias: Array | None, mask: Array | None) -> tuple:
+        """What the queries at positions `at` get, and the logarithms of their softmax's sums."""
+        scores = scores_of(q, k, bias, factor)
+        keep = seen(at, jnp.arange(source), mask=mask)
+        if keep is not None:
+            scores = jnp.where(keep, scores, far_below(scores.dtype))
+        scores = scores.astype(np.float32)
+        sums = logsumexp(scores, axis=-1).astype(k.dtype) if return_residual else None
+        return mean_of(v, softmax(scores).astype(k.dtype)), sums
+
+    block = queries_at_once(batch * heads, target, source)
+    if block < target:
+        out, sums = by_blocks(attend, block, q, bias, mask)
+    else:
+        out, sums = attend(q, jnp.arange(target), bias, mask)
+    if lengths[0] is not None:
+        out = jnp.where(within(jnp.arange(target), lengths[0])[:, :, None, None], out, 0)
+    out = out.reshape(out_shape)
+    if sums is None:
+        return out
+    return out, lax.stop_gradient(sums.transpose(0, 2, 1).reshape(out_shape[:-1]))
+
+
+def scores_of(q: Array, k: Array, bias: Array | None, factor: Any) -> Array:
+    """How well keys match queries, [B, N, T, S]."""
+    batch, target, heads, size = q.shape
+    source, groups = k.shape[1:3]
     scores = jnp.einsum(
         "btkgh,bskh->bkgts",
         q.reshape(batch, target, groups, heads // groups, size),
         k,
         preferred_element_type=jnp.promote_types(q.dtype, np.float32),
-    ).reshape(shape)
-    scores = scores * jnp.asarray(1 / np.sqrt(size) if scale is None else scale, scores.dtype)
-    if bias is not None:
-        bias = with_batch(bias)
-        check_broadcasts("bias", bias, shape)
-        scores = (scores + bias).astype(scores.dtype)
+    ).reshape(batch, heads, target, source)
+    scores = scores * jnp.asarray(factor, scores.dtype)
+    return scores if bias is None else (scores + bias).astype(scores.dtype)
 
-    lengths = [as_lengths("query_seq_lengths", query_seq_lengths, batch)]
-    lengths += [as_lengths("key_value_seq_lengths", key_value_seq_lengths, batch)]
-    if mask is not None:
-        mask = with_batch(mask)
-        check_broadcasts("mask", mask, shape)
-        check("mask", mask, mask.shape, np.dtype(bool))
-    seen = visible(target, source, is_causal, local_window_size, lengths, mask)
-    if seen is not None:
-        scores = jnp.where(seen, scores, far_below(scores.dtype))
-    scores = scores.astype(np.float32)
-    weights = softmax(scores).astype(k.dtype)
-    out = jnp.einsum(
-        "bkgts,bskh->btkgh", weights.reshape(batch, groups, heads // groups, target, source), v
-    ).reshape(q.shape)
-    if lengths[0] is not None:
-        out = jnp.where(within(target, lengths[0])[:, :, None, None], out, 0)
-    out = out.reshape(out_shape)
-    if not return_residual:
-        return out
-    residual = logsumexp(scores, axis=-1).astype(k.dtype).transpose(0, 2, 1)
-    return out, lax.stop_gradient(residual.reshape(out_shape[:-1]))
+
+def mean_of(v: Array, weights: Array) -> Array:
+    """Values [B, S, K, H] weighted by [B, N, T, S]: [B, T, N, H]."""
+    batch, heads, target, source = weights.shape
+    groups, size = v.shape[2:]
+    grouped = weights.reshape(batch, groups, heads // groups, target, source)
+    out = jnp.einsum("bkgts,bskh->btkgh", grouped, v)
+    return out.reshape(batch, target, heads, size)
+
+
+# Long sequences: blocks of queries one after the other. Each block sees all keys, so its softmax
+# needs no correction later, and the derivative computes a block's weights again.
+
+
+def queries_at_once(rows: int, target: int, source: int) -> int:
+    """How many queries' scores are computed at a time: all, if these are few enough to keep."""
+    if rows * target * source <= LARGEST_SCORES:
+        return target
+    most = max(BLOCK_SCORES // max(rows * source, 1), SMALLEST_BLOCK)
+    return -(-target // -(-target // most))
+
+
+def by_blocks(
+    attend: Callable[..., tuple], block: int, q: Array, bias: Array | None, mask: Array | None
+) -> tuple:
+    """`attend` to blocks of queries in turn; memory grows with the number of keys alone."""
+    target = q.shape[1]
+    count = -(-target // block)
+
+    def divided(x: Array | None, axis: int) -> Array | None:
+        """The blocks along an axis, a new first one; None if x is the same for all queries."""
+        if x is None or x.shape[axis] != target:
+            return None
+        x = jnp.pad(x, [(0, count * block - target) if d == axis else (0, 0) for d in range(4)])
+        return jnp.moveaxis(x.reshape(*x.shape[:axis], count, block, *x.shape[axis + 1 :]), axis, 0)
+
+    at = jnp.arange(count * block).reshape(count, block)
+    blocks = (divided(q, 1), at, divided(bias, 2), divided(mask, 2))
+    whole = (None, None, bias, mask)
+
+    def turn(xs: tuple) -> tuple:
+        return attend(*(w if x is None else x for x, w in zip(xs, whole)))
+
+    def joined(x: Array, axis: int) -> Array:
+        x = jnp.moveaxis(x, 0, axis)
+        x = x.reshape(*x.shape[:axis], count * block, *x.shape[axis + 2 :])
+        return lax.slice_in_dim(x, 0, target, axis=axis)
+
+    out, sums = lax.map(checkpoint(turn), blocks)
+    return joined(out, 1), None if sums is None else joined(sums, 2)
 
 
 def visible(
-    target: int,
-    source: int,
+    t: Array,
+    s: Array,
+    *,
     is_causal: bool,
     window: int | tuple[int, int] | None,
-    lengths: list[Array | None],
+    lengths: tuple[Array | None, Array | None],
     mask: Array | None,
 ) -> Array | None:
-    """Which keys each query sees, [B, N, T, S] or broadcasting to it; None where it sees all."""
-    t, s = jnp.arange(target)[:, None], jnp.arange(source)
+    """Which keys, at s, queries at t see: [B, N, T, S] or broadcasting to it; None for all."""
     conditions = [] if mask is None else [mask]
     if is_causal:
-        conditions.append(s <= t)
+        conditions.append(s <= t[:, None])
     if window is not None:
         left, right = (window, window) if isinstance(window, int) else window
-        conditions += [s >= t - left, s <= t + right]
+        conditions += [s >= t[:, None] - left, s <= t[:, None] + right]
     if lengths[0] is not None:
-        conditions.append(within(target, lengths[0])[:, None, :, None])
+        conditions.append(within(t, lengths[0])[:, None, :, None])
     if lengths[1] is not None:
-        conditions.append(within(source, lengths[1])[:, None, None, :])
+        conditions.append(within(s, lengths[1])[:, None, None, :])
     if not conditions:
         return None
     seen = conditions[0]
@@ -138,9 +212,9 @@ def visible(
     return seen
 
 
-def within(count: int, lengths: Array) -> Array:
-    """Which of `count` positions lie inside each example's length, [B, count]."""
-    return jnp.arange(count) < lengths[:, None]
+def within(at: Array, lengths: Array) -> Array:
+    """Which positions lie inside each example's length, [B, positions]."""
+    return at < lengths[:, None]
 
 
 def far_below(dtype: Any) -> Array:

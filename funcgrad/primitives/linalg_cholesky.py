@@ -5,6 +5,7 @@ from typing import Any
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.basis import add, mul, scalar_like
+from funcgrad.primitives import linalg_lapack
 from funcgrad.primitives.linalg_matrix import (
     REAL_DTYPES,
     by_definition,
@@ -86,8 +87,8 @@ def cholesky_forward(primals: Sequence, tangents: Sequence) -> tuple:
 
 
 def cholesky_evaluate(xp: Any, outs: Sequence[ShapedArray], x: Any) -> Sequence:
-    if xp is np and lapack.suits(x.shape):
-        return failed_as_nan(lapack.cholesky, x, lower=True)
+    if linalg_lapack.suits(x):
+        return linalg_lapack.over_stack(outs, linalg_lapack.cholesky, x)
     return [xp.tril(out) for out in stacked(xp, outs, lambda x: [xp.linalg.cholesky(x)], x)]
 
 

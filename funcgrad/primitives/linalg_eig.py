@@ -15,6 +15,7 @@ import numpy as np
 from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import convert, eq, iota, mul, reduce_sum
+from funcgrad.primitives import linalg_lapack
 from funcgrad.primitives.arithmetic import abs, div, sub
 from funcgrad.primitives.complex_parts import complex, conj, imag, is_complex, real
 from funcgrad.primitives.linalg_lu import solve
@@ -138,6 +139,8 @@ def eigh_result(dtype: Any, x: tuple, algorithm: EighImplementation | None, **_:
 
 
 def eigh_evaluate(xp: Any, outs: Sequence[ShapedArray], x: Any, lower: bool, **_: Any) -> Sequence:
+    if linalg_lapack.suits(x):
+        return linalg_lapack.over_stack(outs, lambda x: linalg_lapack.eigh(x, lower), x)
     return stacked(xp, outs, lambda x: xp.linalg.eigh(x, "L" if lower else "U")[::-1], x)
 
 

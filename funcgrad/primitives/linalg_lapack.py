@@ -7,11 +7,14 @@ speak of the matrix as it is stored by rows, and choose sides and triangles to s
 import ctypes
 import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from funcgrad.base.aval import ShapedArray
 from funcgrad.base.backend import scipy
+from funcgrad.primitives.nary import real_dtype
 
 # The sizes for which LAPACK is called here. NumPy's functions take less time for smaller matrices,
 # and for larger ones count in wider integers.
@@ -30,9 +33,11 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 )
 
 
-def suits(shape: tuple[int, ...]) -> bool:
-    """Whether LAPACK is to be called here for matrices [..., m, n], rather than by NumPy."""
-    return SMALLEST <= min(shape[-2:]) and max(shape[-2:]) <= LARGEST
+def suits(x: Any) -> bool:
+    """Whether LAPACK is to be called here for [..., m, n], rather than by the array library."""
+    if type(x) is not np.ndarray or not x.size:
+        return False
+    return SMALLEST <= min(x.shape[-2:]) and max(x.shape[-2:]) <= LARGEST
 
 
 @functools.cache
@@ -100,23 +105,38 @@ def clear_triangle(x: np.ndarray, lower: bool) -> None:
         run("laset", x.dtype, count, b"L", n - 1, m, zero, zero, x[:, :, 1:], n)
 
 
-# What follows takes and returns stacks of one axis. A factorization also returns which members have
-# none; what stands in their place has no meaning.
+def over_stack(
+    outs: Sequence[ShapedArray], function: Callable[..., Sequence], *arrays: np.ndarray
+) -> list[np.ndarray]:
+    """A function of stacks of one axis, on those with any number of them."""
+    found = function(*(a.reshape(-1, *a.shape[-2:]) for a in arrays))
+    return [f.reshape(o.shape) for f, o in zip(found, outs, strict=True)]
 
 
-def cholesky(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fail(failed: np.ndarray, *results: np.ndarray) -> None:
+    """Write nan where there is no result."""
+    if failed.any():
+        for result in results:
+            result[failed] = np.nan
+
+
+# stacks of one axis; nan stands for the members that have no factorization
+
+
+def cholesky(x: np.ndarray) -> list[np.ndarray]:
     """Lower factors, from the lower triangles [count, n, n]."""
     count, n, _ = x.shape
     out, info = np.array(x, order="C"), np.zeros(count, np.int32)
     run("potrf", x.dtype, count, b"U", n, out, n, info)
-    clear_triangle(out, lower=False)
     # OpenBLAS takes a nan for a pivot; from there on all diagonal elements are nan.
-    return out, (info != 0) | np.isnan(out[:, -1, -1])
+    fail((info != 0) | np.isnan(out[:, -1, -1]), out)
+    clear_triangle(out, lower=False)
+    return [out]
 
 
 def triangular_solve(
     a: np.ndarray, b: np.ndarray, left_side: bool, lower: bool, op: bytes, unit_diagonal: bool
-) -> np.ndarray:
+) -> list[np.ndarray]:
     """X with op(a) X = b, or X op(a) = b; op transposes for b"T", and conjugates too for b"C"."""
     count, m, n = b.shape
     out, one = np.array(b, order="C"), np.ones((1, 1), b.dtype)
@@ -124,7 +144,7 @@ def triangular_solve(
     diagonal = b"U" if unit_diagonal else b"N"
     a = np.ascontiguousarray(a)
     run("trsm", b.dtype, count, side, triangle, op, diagonal, n, m, one, a, a.shape[-1], out, n)
-    return out
+    return [out]
 
 
 def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -154,11 +174,11 @@ def qr(x: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
     return transposed_copy(q), r
 
 
-def eigh(x: np.ndarray, lower: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def eigh(x: np.ndarray, lower: bool) -> tuple[np.ndarray, np.ndarray]:
     """Vectors and ascending values of Hermitian [count, n, n], of which one triangle is read."""
     count, n, _ = x.shape
     packed, info = np.array(x, order="C"), np.zeros(count, np.int32)
-    real = x.real.dtype
+    real = real_dtype(x.dtype)
     w = np.empty((count, n), real)
     given = (b"V", b"U" if lower else b"L", n, packed, n, w)
     many, integers = 1 + 6 * n + 2 * n * n, 3 + 5 * n
@@ -170,18 +190,18 @@ def eigh(x: np.ndarray, lower: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray
         np.conjugate(packed, out=packed)
     else:
         run("syevd", x.dtype, count, *given, *last)
-    return transposed_copy(packed), w, info != 0
+    v = transposed_copy(packed)
+    fail(info != 0, v, w)
+    return v, w
 
 
-def svd(
-    x: np.ndarray, full_matrices: bool, compute_uv: bool
-) -> tuple[list[np.ndarray], np.ndarray]:
+def svd(x: np.ndarray, full_matrices: bool, compute_uv: bool) -> list[np.ndarray]:
     """[s, u, vh] or [s] of [count, m, n], by divide and conquer.
 
     LAPACK sees x^T = conj(v) s u^T, and what it writes by columns is vh and u by rows.
     """
     count, m, n = x.shape
-    k, real = min(m, n), x.real.dtype
+    k, real = min(m, n), real_dtype(x.dtype)
     job = (b"A" if full_matrices else b"S") if compute_uv else b"N"
     rows, columns = ((m, n) if full_matrices else (k, k)) if compute_uv else (1, 1)
     s, info = np.empty((count, k), real), np.zeros(count, np.int32)
@@ -193,7 +213,8 @@ def svd(
         last = (room(size, real), *last)
     size = _svd_room(x.dtype, job, m, n)
     run("gesdd", x.dtype, count, *given, room(size, x.dtype), size, *last)
-    return [s, u, vh] if compute_uv else [s], info != 0
+    fail(info != 0, s, u, vh)
+    return [s, u, vh] if compute_uv else [s]
 
 
 @functools.lru_cache
@@ -203,4 +224,4 @@ def _svd_room(dtype: np.dtype, job: bytes, m: int, n: int) -> int:
     real = (unused,) if dtype.kind == "c" else ()
     given = (job, n, m, unused, n, unused, unused, n, unused, m, found, -1)
     run("gesdd", dtype, 1, *given, *real, room(1, np.int32), np.zeros(1, np.int32))
-    return int(np.nextafter(found.real, np.inf, dtype=found.real.dtype)[0, 0]) + 1
+    return int(np.nextafter(found[0, 0].real, np.inf)) + 1

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.backend import to_numpy
 from funcgrad.base.basis import add, concatenate
+from funcgrad.primitives import linalg_lapack
 from funcgrad.primitives.arithmetic import sub
 from funcgrad.primitives.linalg_matrix import (
     INDEX_DTYPES,
-    lapack,
     lower_part,
     matmul,
     matrix_primitive,
-    one_by_one,
     padded,
     part,
     put_rows,
@@ -75,21 +75,33 @@ def lu_evaluate(xp: Any, outs: Sequence[ShapedArray], x: Any) -> Sequence:
     if not x.size:
         pivots = xp.zeros(outs[1].shape, np.int32)
         return [x, pivots, *pivots_evaluate(xp, outs[2:], pivots, x.shape[-2])]
-    getrf = lapack("getrf", x.dtype)
-    factors, pivots = one_by_one(xp, outs[:2], x.shape[:-2], lambda x: getrf(x)[:2], x)
+    found = linalg_lapack.over_stack(outs[:2], linalg_lapack.lu, to_numpy(x))
+    factors, pivots = map(xp.asarray, found)
     return [factors, pivots, *pivots_evaluate(xp, outs[2:], pivots, x.shape[-2])]
 
 
 def pivots_evaluate(
     xp: Any, outs: Sequence[ShapedArray], pivots: Any, permutation_size: int
 ) -> Sequence:
+    swaps = pivots.shape[-1]
+    if 0 < pivots.size <= swaps * swaps:
+        found = [swapped_rows(p.tolist(), permutation_size) for p in pivots.reshape(-1, swaps)]
+        return [xp.array(found, np.int32).reshape(outs[0].shape)]
     order = xp.broadcast_to(xp.arange(permutation_size, dtype=np.int32), outs[0].shape).copy()
-    for i in range(pivots.shape[-1]):
+    for i in range(swaps):
         other = pivots[..., i : i + 1]
         mine = order[..., i : i + 1].copy()
         order[..., i : i + 1] = xp.take_along_axis(order, other, -1)
         xp.put_along_axis(order, other, mine, -1)
     return [order]
+
+
+def swapped_rows(pivots: list[int], rows: int) -> list[int]:
+    """The order of rows that the swaps of one matrix lead to."""
+    order = list(range(rows))
+    for i, other in enumerate(pivots):
+        order[i], order[other] = order[other], order[i]
+    return order
 
 
 def pivots_result(dtype: Any, pivots: tuple, permutation_size: int) -> list:

@@ -7,6 +7,7 @@ import numpy as np
 
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import add, broadcast_to_shape, concatenate, convert, mul, reshape
+from funcgrad.primitives import linalg_lapack
 from funcgrad.primitives.arithmetic import sub
 from funcgrad.primitives.complex_parts import conj, is_complex, real
 from funcgrad.primitives.linalg_lu import lu, lu_solve
@@ -95,6 +96,9 @@ def qr_evaluate(
         return [xp.broadcast_to(rows, outs[0].shape)] + [
             xp.zeros(o.shape, o.dtype) for o in outs[1:]
         ]
+    if not pivoting and linalg_lapack.suits(x):
+        columns = outs[0].shape[-1]
+        return linalg_lapack.over_stack(outs, lambda x: linalg_lapack.qr(x, columns), x)
     if not pivoting:
         return xp.linalg.qr(x, "complete" if full_matrices else "reduced")
     geqp3, orgqr = lapack("geqp3", x.dtype), lapack(unitary("orgqr", x.dtype), x.dtype)

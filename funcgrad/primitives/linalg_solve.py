@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base.aval import ShapedArray, aval_of
+from funcgrad.base.backend import to_numpy
 from funcgrad.base.basis import (
     add,
     moveaxis,
@@ -15,10 +16,10 @@ from funcgrad.base.basis import (
     reshape,
     scalar_like,
 )
+from funcgrad.primitives import linalg_lapack
 from funcgrad.primitives.complex_parts import conj, is_complex
 from funcgrad.primitives.linalg_matrix import (
     LAPACK_DTYPES,
-    blas,
     check_square,
     in_columns,
     lapack,
@@ -114,25 +115,25 @@ def triangular_evaluate(
         return [xp.zeros(out.shape, out.dtype)]
     if out.dtype not in LAPACK_DTYPES:
         a, b = a.astype(np.float32), b.astype(np.float32)
-    if conjugate_a:
+    if conjugate_a and not transpose_a:
         a = a.conj()
-    if int(np.prod(b.shape[:-2])) > b.shape[-1 if left_side else -2]:
+    count = int(np.prod(b.shape[:-2]))
+    if count > b.shape[-1 if left_side else -2]:
         if transpose_a:
-            a, lower = a.swapaxes(-1, -2), not lower
+            a, lower = (a.conj() if conjugate_a else a).swapaxes(-1, -2), not lower
         if left_side:
             x = substitute(xp, a, b, lower, unit_diagonal)
         else:
             turned = a.swapaxes(-1, -2), b.swapaxes(-1, -2)
             x = substitute(xp, *turned, not lower, unit_diagonal).swapaxes(-1, -2)
         return [x.astype(out.dtype, copy=False)]
-    trsm = blas("trsm", a.dtype)
-    # BLAS reads columns first and so sees the transposes: of a, of b, and of the equation.
-    settings = {"side": left_side, "lower": not lower, "trans_a": transpose_a}
+    op = b"N" if not transpose_a else b"C" if conjugate_a else b"T"
 
     def solve(a: Any, b: Any) -> list:
-        return [trsm(1, a.T, b.T, diag=unit_diagonal, **settings).T]
+        return linalg_lapack.triangular_solve(a, b, left_side, lower, op, unit_diagonal)
 
-    return one_by_one(xp, outs, b.shape[:-2], solve, a, b)
+    (x,) = linalg_lapack.over_stack(outs, solve, to_numpy(a), to_numpy(b))
+    return [xp.asarray(x).astype(out.dtype, copy=False)]
 
 
 def substitute(xp: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:

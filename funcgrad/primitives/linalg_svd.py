@@ -6,6 +6,7 @@ from typing import Any
 
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import add, concatenate, convert, mul, neg, scalar_like
+from funcgrad.primitives import linalg_lapack
 from funcgrad.primitives.arithmetic import sub
 from funcgrad.primitives.complex_parts import is_complex, real
 from funcgrad.primitives.linalg_matrix import (
@@ -117,6 +118,11 @@ def svd_evaluate(
             return None if info else [s, u, vh]
 
         return one_by_one(xp, outs, x.shape[:-2], by_qr, x)
+
+    if linalg_lapack.suits(x):
+        return linalg_lapack.over_stack(
+            outs, lambda x: linalg_lapack.svd(x, full_matrices, compute_uv), x
+        )
 
     def decompose(x: Any) -> list:
         found = xp.linalg.svd(x, full_matrices, compute_uv)

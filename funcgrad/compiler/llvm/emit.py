@@ -4,7 +4,7 @@ last indices under a mask, accumulators in registers.
 
 from collections.abc import Mapping, Sequence
 
-from funcgrad.compiler.llvm import memory
+from funcgrad.compiler.llvm import memory, transpose
 from funcgrad.compiler.llvm.accumulators import Accumulators
 from funcgrad.compiler.llvm.elements import register
 from funcgrad.compiler.llvm.evaluation import Evaluation, Frame
@@ -100,7 +100,8 @@ class _Function:
         outer = self.state.frames[-1]
         whole, rest = extent - extent % lanes, extent % lanes
         plan = self.plans.loops[id(loop)]
-        if lanes == 1 and extent <= MOST_COPIES and plan.nodes * extent <= MOST_COPIED:
+        few = extent <= MOST_COPIES and plan.nodes * extent <= MOST_COPIED
+        if lanes == 1 and (few or transpose.is_tile(self.state, loop, plan.nodes)):
             for index in range(extent):
                 self._append(outer, self._body(loop, index, 1, 1, outer.block))
             whole = 0

@@ -68,7 +68,7 @@ class Evaluation:
         self.orders = plans.orders
         self.narrow, self.ranges = narrow_nodes(plans.nodes, kernel.extents)
         self.changing = changing(kernel, plans.nodes)
-        self.owners, found = regions(plans.nodes, plans.roots)
+        self.owners, found = regions(plans.nodes, plans.roots, plans.orders.values())
         self.regions = {region.test: region for region in found}
         self.open: list[Expr] = []  # the tests of the regions being written
         self.floor = 0  # the level of the innermost of these

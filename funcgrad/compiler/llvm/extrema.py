@@ -24,7 +24,13 @@ def applies(target: Target, node: Expr, dtype: str, lanes: int) -> bool:
 
 
 def extremum(
-    writer: Writer, module: Module, target: Target, op: str, args: Sequence[str], dtype: str, lanes: int
+    writer: Writer,
+    module: Module,
+    target: Target,
+    op: str,
+    args: Sequence[str],
+    dtype: str,
+    lanes: int,
 ) -> str:
     """The min or max of two vectors."""
     width = 8 * BYTES[dtype]
@@ -47,9 +53,7 @@ def extremum(
     return writer.assign(f"bitcast {bits} {total} to {kind}")
 
 
-def _majorities(
-    writer: Writer, module: Module, pair: Sequence[str], width: int, lanes: int
-) -> str:
+def _majorities(writer: Writer, module: Module, pair: Sequence[str], width: int, lanes: int) -> str:
     """The and of the sign bits and the or of the others, an instruction a machine vector."""
     size = min(512 // width, lanes)
     kind, bits = vector(f"i{width}", size), vector(f"i{width}", lanes)

@@ -5,6 +5,7 @@ a lane that stands for no index, or whose guard is false, touches no memory.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from funcgrad.compiler.llvm import transpose
 from funcgrad.compiler.llvm.elements import (
     BYTES,
     MEMORY,
@@ -52,7 +53,10 @@ def read(state: Evaluation, node: Expr) -> Value:
     access = Access(operand, const, terms, dynamic, guard, node.dtype, step, level)
     if alone:
         return Value(_read_one(state, access), 1, level)
-    if step == 2 and guard is None and state.mask() is None and not _varying(state, access):
+    tile = transpose.column(state, node) if abs(step) > 1 else None
+    if tile is not None:
+        text, level = tile
+    elif step == 2 and guard is None and state.mask() is None and not _varying(state, access):
         text = _read_every_other(state, access)
     elif _varying(state, access) or step not in (0, 1, -1):
         text = _gather(state, access)

@@ -98,9 +98,7 @@ class Operations:
         if instruction is not None:
             result = self.writer.assign(f"{instruction} {register(dtype, lanes)} {', '.join(args)}")
         elif extrema.applies(self.target, node, dtype, lanes):
-            result = extrema.extremum(
-                self.writer, self.module, self.target, op, args, dtype, lanes
-            )
+            result = extrema.extremum(self.writer, self.module, self.target, op, args, dtype, lanes)
         elif (op, dtype) in INTRINSICS and (self.rounds or op not in ROUNDINGS):
             name, last = INTRINSICS[op, dtype]
             result = self.intrinsic(name, args, REGISTER[dtype], lanes, last)

@@ -9,7 +9,7 @@ Library steps call `i32 host(ptr {i64 step, ptr operands})`; unless it gives 0 t
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from funcgrad.compiler.buffers import Layout, nbytes
+from funcgrad.compiler.buffers import Layout, nbytes, reused_inputs
 from funcgrad.compiler.kernels import work_of
 from funcgrad.compiler.llvm import arrays, control
 from funcgrad.compiler.llvm.elements import MEMORY, constant, register
@@ -54,6 +54,7 @@ class Native(NamedTuple):
     kernels: dict[str, Kernel]
     symbols: frozenset[str]
     polls: bool  # whether it asks Python for signals now and then
+    reused: dict[int, int]  # outputs that are made in the memory of an input
 
 
 def emit_program(block: Block, plan: Layout, target: Target) -> Native:
@@ -68,6 +69,7 @@ def emit_program(block: Block, plan: Layout, target: Target) -> Native:
         emitter.kernels,
         frozenset(emitter.symbols),
         emitter.polls,
+        reused_inputs(plan),
     )
 
 
@@ -89,6 +91,8 @@ class Emitter(Values):
         arena, self.host, self.table = (self.loaded("%table", i) for i in range(HEAD))
         inputs = [self.loaded("%table", HEAD + i) for i in range(num_in)]
         outputs = [self.loaded("%table", HEAD + num_in + i) for i in range(num_out)]
+        for i in reused_inputs(plan):
+            outputs[i] = ""
         frame = Frame(plan, arena, inputs, outputs)
         self.writer.begin("start")
         self.block(block, frame)
