@@ -66,9 +66,10 @@ ORDERS: dict[str, tuple[str, ...]] = {
             indexing gathering scatter_derivatives scattering slicing sliding selecting
             select_scatter window convolution_spec patches convolution sorting cumulative bits
             key_reuse keys call remat custom branch loop scan while_loop special incomplete
-            gamma normal integrals harmonics hypergeometric random_gamma fft linalg_matrix
-            linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd linalg_polar
-            linalg_reduce linalg_sylvester collective exchange mapped linear_solve host""",
+            gamma normal integrals harmonics hypergeometric random_gamma fft linalg_lapack
+            linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
+            linalg_polar linalg_reduce linalg_sylvester collective exchange mapped linear_solve
+            host""",
         "api": """flat statics grad vmap derivatives stages serialize compilelog explain
             jit inspect custom custom_jvp
             custom_vjp custom_gradient checkpoint callbacks collectives agreement branching

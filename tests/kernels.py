@@ -251,6 +251,21 @@ def windows(lanes: int) -> Example:
     return example("f32 f32!", (720, 171), tuple(graph.extents), loop)
 
 
+def rare_in_two_loops(lanes: int) -> Example:
+    """Work that is skipped for one test, of which each loop has a part that the other cannot do."""
+    graph = Graph((2, 3, 50))
+    word = graph.read(0, axis_index(0), "f32")
+    far = word > 10.0
+    stores = []
+    for number, axis in enumerate((1, 2)):
+        x = graph.value(axis_index(axis), "f32") * word
+        value = graph.select(far, (x + 1.0).apply("sqrt"), x, rare=True)
+        place = Index(0, ((0, graph.extents[axis]), (axis, 1)))
+        stores.append(Store(number + 1, place, value))
+    loops = Loop(1, 1, (stores[0],)), Loop(2, lanes, (stores[1],))
+    return example("f32 f32! f32!", (2, 6, 100), (2, 3, 50), Loop(0, 1, loops))
+
+
 def running_rows(lanes: int) -> Example:
     """Sums up to each element of a row with lanes along it, from 3 on; and what they end as."""
     rows, columns = 4, 75
@@ -327,6 +342,7 @@ EXAMPLES: dict[str, Callable[[int], Example]] = {
         divided_positions,
         rarely,
         windows,
+        rare_in_two_loops,
         running_rows,
         running_columns,
         running_through,

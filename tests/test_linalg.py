@@ -13,6 +13,7 @@ from jax import lax as jlax
 from funcgrad import lax
 from funcgrad.base.config import enable_x64
 from funcgrad.lax import linalg
+from funcgrad.primitives import linalg_lapack
 from funcgrad.primitives.linalg_lu import lu_solve, solve
 from funcgrad.primitives.linalg_qr import geqrf
 from funcgrad.transforms.forward import jvp
@@ -476,6 +477,119 @@ def test_a_matrix_of_nan_spoils_only_itself(name: str) -> None:
 def test_cholesky_of_an_indefinite_matrix() -> None:
     x = np.array([np.eye(2), [[1, 2], [2, 1]]], "f4")
     check_values(linalg.cholesky, JAX.cholesky, x)
+
+
+# matrices large enough for LAPACK to be called without NumPy
+
+
+DTYPES = ["f4", "f8", "c8", "c16"]
+LARGE = [(40, 33), (33, 40), (34, 34), (2, 34, 34), (2, 2, 40, 33), (1, 70, 35)]
+
+
+def equal_to_rounding(got: Any, want: Any) -> None:
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.shape == want.shape and got.dtype == want.dtype
+    eps = np.finfo(want.dtype).eps
+    np.testing.assert_allclose(got, want, rtol=0, atol=500 * eps * max(1, np.abs(want).max()))
+
+
+def unitary_columns(q: np.ndarray) -> None:
+    identity = np.broadcast_to(
+        np.eye(q.shape[-1], dtype=q.dtype), (*q.shape[:-2], *q.shape[-1:] * 2)
+    )
+    equal_to_rounding(H(q) @ q, identity)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", LARGE)
+@pytest.mark.parametrize("full", [False, True])
+def test_large_svd_and_qr_rebuild(rng: Any, x64: Any, shape: tuple, dtype: str, full: bool) -> None:
+    x, k = numbers(rng, shape, dtype), min(shape[-2:])
+    u, s, vh = arrays(linalg.svd(x, full_matrices=full))
+    equal_to_rounding((u[..., :k] * s[..., None, :]) @ vh[..., :k, :], x)
+    unitary_columns(u)
+    unitary_columns(H(vh))
+    assert (np.diff(s) <= 0).all()
+    equal_to_rounding(linalg.svd(x, full_matrices=full, compute_uv=False), s)
+    q, r = arrays(linalg.qr(x, full_matrices=full))
+    equal_to_rounding(q @ r, x)
+    unitary_columns(q)
+    np.testing.assert_array_equal(r, np.triu(r))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", LARGE)
+def test_large_lu_is_that_of_jax(rng: Any, x64: Any, shape: tuple, dtype: str) -> None:
+    x = numbers(rng, shape, dtype)
+    for got, want in zip(linalg.lu(x), JAX.lu(x), strict=True):
+        if got.dtype == np.int32:
+            np.testing.assert_array_equal(got, want)
+        else:
+            equal_to_rounding(got, want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [False, True])
+def test_large_eigh_reads_one_triangle(rng: Any, x64: Any, lower: bool, dtype: str) -> None:
+    a = numbers(rng, (3, 34, 34), dtype)
+    whole = a + H(a)
+    given = np.where(np.tri(34, dtype=bool) if lower else np.tri(34, dtype=bool).T, whole, np.nan)
+    v, w = arrays(linalg.eigh(given, lower=lower, symmetrize_input=False))
+    equal_to_rounding(whole @ v, v * w[..., None, :].astype(dtype))
+    unitary_columns(v)
+    equal_to_rounding(w, np.linalg.eigvalsh(whole))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_large_cholesky_is_nan_only_where_it_fails(rng: Any, x64: Any, dtype: str) -> None:
+    x = positive(rng, (4, 34, 34), dtype)
+    x[1], x[2, 9, 4] = -x[1], np.nan
+    below = np.tri(34, dtype=bool)
+    got = np.asarray(linalg.cholesky(np.where(below, x, np.nan), symmetrize_input=False))
+    equal_to_rounding(got[::3], np.linalg.cholesky(x[::3]))
+    assert np.isnan(got[1:3, below]).all() and not got[:, ~below].any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("left_side", [False, True])
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("op", ["n", "t", "c", "conjugate"])
+@pytest.mark.parametrize("unit_diagonal", [False, True])
+def test_large_triangular_solve(
+    rng: Any, x64: Any, left_side: bool, lower: bool, op: str, unit_diagonal: bool, dtype: str
+) -> None:
+    a = numbers(rng, (2, 34, 34), dtype) / 34 + 2 * np.eye(34, dtype=dtype)
+    b = numbers(rng, (2, 34, 5) if left_side else (2, 5, 34), dtype)
+    settings = {"transpose_a": op in "tc", "conjugate_a": op in ("c", "conjugate")}
+    settings |= {"left_side": left_side, "lower": lower, "unit_diagonal": unit_diagonal}
+    x = np.asarray(linalg.triangular_solve(a, b, **settings))
+    t = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        t[:, range(34), range(34)] = 1
+    t = t.swapaxes(-1, -2) if op in "tc" else t
+    t = t.conj() if settings["conjugate_a"] else t
+    equal_to_rounding(t @ x if left_side else x @ t, b)
+
+
+@pytest.mark.parametrize("shape", [(300, 257), (2, 256, 300), (3, 1), (1, 3)])
+def test_transposed_copy(rng: Any, shape: tuple) -> None:
+    x = numbers(rng, shape, "f4")
+    got = linalg_lapack.transposed_copy(x)
+    np.testing.assert_array_equal(got, x.swapaxes(-1, -2))
+    assert got.flags.c_contiguous and not np.shares_memory(got, x)
+
+
+def test_pivots_of_one_matrix_and_of_many() -> None:
+    pivots = np.array([[2, 2, 3], [0, 1, 2], [3, 3, 3], [1, 2, 3]], "i4")
+    many = np.asarray(linalg.lu_pivots_to_permutation(pivots, 4))
+    np.testing.assert_array_equal(many, JAX.lu_pivots_to_permutation(pivots, 4))
+    for swaps, order in zip(pivots, many, strict=True):
+        np.testing.assert_array_equal(linalg.lu_pivots_to_permutation(swaps, 4), order)
+
+
+def test_sizes_beyond_32_bits_are_refused() -> None:
+    with pytest.raises(OverflowError, match="counts in 32 bits, and a size is 2147483648"):
+        linalg_lapack.run("potrf", np.dtype("f4"), 1, b"U", 2**31)
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,8 @@ EDGES = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -3.5, 80.0], np.flo
         (lambda x: fnp.sum(x), (MATRIX,)),
         (lambda x: x.max(axis=1), (MATRIX,)),
         (lambda x: fnp.argmin(x, axis=1), (MATRIX,)),
+        (lambda x: fnp.cumsum(x * 2, axis=1) - x, (MATRIX,)),
+        (lambda x: funcgrad.lax.cumlogsumexp(x, 0, reverse=True), (MATRIX,)),
         (funcgrad.nn.softmax, (MATRIX,)),
         (lambda x: fnp.pad(x, ((1, 2), (0, 3))).T, (MATRIX,)),
         (lambda x: fnp.flip(x, 1)[::2], (MATRIX,)),

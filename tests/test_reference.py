@@ -19,6 +19,7 @@ from funcgrad.compiler.loops import (
     Kernel,
     Loop,
     Operand,
+    Prefix,
     Reduce,
     Store,
     axis_index,
@@ -239,3 +240,23 @@ def test_guards_keep_reads_and_stores_in_bounds() -> None:
     reference.run_kernel(kernel, [x, out, flags, taken])
     assert out.tolist() == [0, 0, 3, 0, 2, 1]
     assert taken.tolist() == [True, True, True, False]
+
+
+def test_partial_results_are_read_in_order() -> None:
+    """Numbers written digit by digit: what a digit adds depends on those after it."""
+    graph = Graph([2, 4])
+    value, power, digit, ten = (graph.param(i, "i32") for i in range(4))
+    combine = Combine((value, power, digit, ten), (value * ten + digit, power * ten), (0, 1))
+    place = Index(3, ((0, 4), (1, -1)))
+    values = graph.read(0, place, "i32"), graph.const(10, "i32")
+    fold = Prefix((0, 1), combine, values)
+    inner = Loop(
+        1, 4, (fold, Store(1, place, graph.acc(0, "i32"))), (Acc(0, "i32", 7), Acc(1, "i32", 1))
+    )
+    store = Store(2, axis_index(0), graph.acc(1, "i32"))
+    kernel = Kernel((), (2, 4), (Loop(0, 1, (inner, store)),), True)
+    x = np.array([4, 3, 2, 1, 0, 8, 0, 5], np.int32)
+    out, powers = np.zeros(8, np.int32), np.zeros(2, np.int32)
+    reference.run_kernel(kernel, [x, out, powers])
+    assert out.tolist() == [71234, 7123, 712, 71, 75080, 7508, 750, 75]
+    assert powers.tolist() == [10_000, 10_000]

@@ -287,3 +287,25 @@ def test_complex_numbers_are_not_made_real_without_a_word():
         with pytest.raises(TypeError, match=r"complex.*float32"):
             jnp.array(data, jnp.float32)
     assert jnp.array([1j, 0], bool).tolist() == [True, False]
+
+
+# the known half of a loop: equations that carry programs have known and unknown results
+
+
+@pytest.mark.parametrize("inner", ["jit", "scan"])
+def test_linearize_a_while_loop_whose_body_calls_a_program(inner: str) -> None:
+    def body(carry: tuple) -> tuple:
+        x, i = carry
+        if inner == "jit":
+            return fg.jit(lambda y: y * y)(x), i + 1
+        return lax.scan(lambda y, _: (y * y, None), x, None, length=1)[0], i + 1
+
+    def function(x: Any) -> Any:
+        return lax.while_loop(lambda c: c[1] < 2, body, (x, 0))[0]
+
+    x = jnp.arange(1.0, 3.0)
+    for value, tangent in (
+        fg.linearize(function, x)[1](x),
+        fg.vmap(lambda x: fg.linearize(function, x)[1](x))(x[:, None])[:, 0],
+    ):
+        np.testing.assert_allclose([value, tangent], 4 * x**4)

@@ -1,11 +1,16 @@
 """scan, while_loop, fori_loop and map: run a function of pytrees again and again."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
 
 from funcgrad.api.agreement import stable_carry
+from funcgrad.api.branching import cond
+from funcgrad.api.callbacks import debug_callback
+from funcgrad.api.checkpoint import checkpoint as recomputed
 from funcgrad.api.flat import (
     Staged,
     argument_names,
@@ -44,6 +49,8 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
     _split_transpose: bool = False,
+    *,
+    checkpoint: int | None = None,
 ) -> tuple[Any, Any]:
     """Run `carry, y = f(carry, x)` over the leading axis of xs, stacking the ys.
 
@@ -54,6 +61,9 @@ def scan(
         length: the number of turns.
         reverse: whether to run from the last element to the first.
         unroll: turns per step of the loop; a hint for compilers.
+        checkpoint: for reverse mode, keep the carry of every so many turns only, and compute what
+            lies between again; None keeps what each turn's derivative needs. Memory is least near
+            the square root of the number of turns.
 
     Returns:
         `(last carry, ys)`, each y stacked along a new leading axis.
@@ -72,8 +82,13 @@ def scan(
     init_leaves, carry_tree = flat_values(init)
     xs_leaves, _ = flat_values(xs)
     length = _scan_length(f, xs, xs_leaves, length)
+    if checkpoint is not None and (checkpoint != int(checkpoint) or checkpoint < 1):
+        raise ValueError(f"scan: checkpoint counts turns, so it is 1 or more; got {checkpoint}")
     if config.disable_jit:
         return _scan_in_python(f, init, xs, length, reverse)
+    if checkpoint is not None and length:
+        run = partial(scan, f, reverse=reverse, unroll=unroll)
+        return _scan_in_segments(run, init, xs, length, reverse, int(checkpoint))
     x_avals = [x.aval.update(shape=x.aval.shape[1:]) for x in xs_leaves]
     in_tree = tree_structure(((init, xs), {}))
     names = argument_names(f, (init, xs), {})
@@ -142,6 +157,41 @@ def _scan_length(f: Callable, xs: Any, leaves: Sequence[Any], length: int | None
     return lengths[0] if length is None else length
 
 
+def _scan_in_segments(
+    run: Callable, carry: Any, xs: Any, length: int, reverse: bool, turns: int
+) -> tuple[Any, Any]:
+    """A scan of scans, each of which is computed again for its derivative."""
+    count, left = divmod(length, turns)
+    whole = count * turns
+
+    def segment(carry: Any, xs: Any, turns: int) -> tuple[Any, Any]:
+        return recomputed(lambda carry, xs: run(carry, xs, turns))(carry, xs)
+
+    def some(x: Any, start: int, stop: int) -> Any:
+        return slice_axis(as_value(x), start, stop)
+
+    def in_segments(carry: Any) -> tuple[Any, Any]:
+        grouped = tree_map(
+            lambda x: reshape(some(x, 0, whole), (count, turns, *aval_of(x).shape[1:])), xs
+        )
+        carry, ys = scan(lambda c, x: segment(c, x, turns), carry, grouped, count, reverse)
+        return carry, tree_map(lambda y: reshape(y, (whole, *y.shape[2:])), ys)
+
+    def the_rest(carry: Any) -> tuple[Any, Any]:
+        return segment(carry, tree_map(lambda x: some(x, whole, length), xs), left)
+
+    parts = [part for part, size in ((in_segments, whole), (the_rest, left)) if size]
+    stacked = []
+    for part in reversed(parts) if reverse else parts:
+        carry, ys = part(carry)
+        stacked.append(ys)
+    if reverse:
+        stacked.reverse()
+    if len(stacked) == 1:
+        return carry, stacked[0]
+    return carry, tree_map(lambda a, b: concatenate([a, b], 0), *stacked)
+
+
 def _scan_in_python(f: Callable, carry: Any, xs: Any, length: int, reverse: bool) -> tuple:
     ys = []
     for i in reversed(range(length)) if reverse else range(length):
@@ -157,22 +207,32 @@ def _scan_in_python(f: Callable, carry: Any, xs: Any, length: int, reverse: bool
     return carry, stacked
 
 
-def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable, body_fun: Callable, init_val: Any, *, max_steps: int | None = None
+) -> Any:
     """`while cond_fun(val): val = body_fun(val)`.
 
     Args:
         cond_fun: from the value to a boolean scalar.
         body_fun: from the value to one of the same tree, shapes and dtypes.
         init_val: a pytree of arrays.
+        max_steps: the most turns there can be. Reverse mode needs to know, and raises otherwise.
+            Its memory grows with the square root of this number, and a turn that the loop did not
+            need costs little; every value that such a turn would compute is left alone.
 
-    Forward mode, batching (finished members keep their values) and staging work; reverse mode
-    raises, since the number of turns is not known.
+    Forward mode, batching (finished members keep their values) and staging work in any case.
+
+    Raises:
+        ValueError: if `cond_fun` still holds after `max_steps` turns; from compiled code when it
+            runs.
     """
     if not (callable(cond_fun) and callable(body_fun)):
         raise TypeError(
             "while_loop: give two functions, cond_fun and body_fun; one of them is not callable."
         )
     check_arguments("while_loop", body_fun, (init_val,))
+    if max_steps is not None:
+        return _bounded_loop(cond_fun, body_fun, init_val, max_steps)
     if config.disable_jit:
         while bool(cond_fun(init_val)):
             init_val = body_fun(init_val)
@@ -204,6 +264,28 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     )
     result = [convert(x, a.dtype, a.weak_type) for x, a in zip(result, last, strict=True)]
     return tree_unflatten(carry_tree, result)
+
+
+def _bounded_loop(test: Callable, body: Callable, init: Any, most: int) -> Any:
+    """A while loop as a scan of turns that do nothing once the test has failed."""
+    if most != int(most) or most < 0:
+        raise ValueError(f"while_loop: max_steps counts turns, so it is 0 or more; got {most}")
+
+    def turn(value: Any, _: None) -> tuple[Any, None]:
+        return cond(test(value), body, lambda value: value, value), None
+
+    last = init
+    if most:
+        last, _ = scan(turn, init, None, int(most), checkpoint=isqrt(most))
+    debug_callback(partial(_check_finished, function_name(test), most), test(last))
+    return last
+
+
+def _check_finished(name: str, most: int, goes_on: Any) -> None:
+    if goes_on:
+        raise ValueError(
+            f"while_loop: {name} still holds after max_steps={most} turns. Give a larger max_steps."
+        )
 
 
 def fori_loop(

@@ -253,7 +253,8 @@ class Group:
             except (NotAlignedError, TooDeepError):
                 break
             again = self.going is None and (not member.row or member.fold is not None)
-            if again and any_acc(found) and not self.rows_lie_together():
+            folded = self._num_accs and not self.rows_lie_together()
+            if again and folded and any_acc(found):
                 break
             if len(self.graph.nodes) > LARGEST_GRAPH and len(self.members) > len(outvars):
                 break

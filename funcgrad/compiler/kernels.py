@@ -37,6 +37,11 @@ TILE = 16
 # Nodes from which a body fills the machine by itself and one vector at a time is enough.
 LARGE_BODY = 40
 
+# Picoseconds that an operation on 32 bits takes in a vector; how many times that one by one.
+TIME = 10
+TIMES = {"const": 0, "index": 0, "acc": 0, "read": 70, "div": 60, "rem": 60, "sqrt": 60}
+ONE_BY_ONE = 8
+
 
 class Fused(NamedTuple):
     """A kernel with the values that its operands are, and how much work it does."""
@@ -168,6 +173,9 @@ class Merger:
         self.old, self.plan = graph, plan
         statements = [s for _, body in plan.phases for s in body] + list(plan.last)
         self.values = [e for s in statements for e in roots(s)]
+        self.results = [
+            v for s in statements for v in ((s.value,) if isinstance(s, Store) else s.values)
+        ]
         self.nodes = ordered(self.values)
         combined = [e for s in statements if isinstance(s, Prefix) for e in s.combine.results]
         self.large = len(self.nodes) + len(ordered(combined)) > LARGE_BODY
@@ -289,8 +297,8 @@ class Merger:
 
     def base(self, vector_bytes: int) -> int:
         """How many of the widest elements a vector of the machine holds."""
-        wide = [n.dtype for n in self.nodes if n.op in ("read", "acc")]
-        wide += [v.dtype for v in self.values]
+        wide = [n.dtype for n in self.nodes if n.op == "acc" or varies(n)]
+        wide += [v.dtype for v in self.results]
         return max(vector_bytes * 8 // max([BITS[d] for d in wide], default=32), 1)
 
     def lanes(
@@ -302,7 +310,8 @@ class Merger:
         if not inner and (not outer or along is Lanes.INNER):
             return -1, 1
         if along is Lanes.INNER:
-            return inner[-1], base
+            whole = not self.large and extents[inner[-1]] % (base * ROW_VECTORS) == 0
+            return inner[-1], base * (ROW_VECTORS if whole else 1)
         if along is Lanes.OUTER:
             return (outer[-1], base) if outer else (-1, 1)
         if self.plan.vector >= 0:
@@ -342,6 +351,11 @@ class Merger:
         return scattered(inner) < scattered(outer)
 
 
+def varies(node: Expr) -> bool:
+    """Whether a node reads more than one element."""
+    return node.op == "read" and bool(node.data[2] or node.data[3])
+
+
 def aligned_reads(kernel: Kernel, reads: Sequence[Var]) -> dict[Var, int]:
     """The reads that are only made at the one offset that all stores write."""
     stores = [s for s in walk(kernel.body) if isinstance(s, Store)]
@@ -367,6 +381,21 @@ def work_of(kernel: Kernel) -> int:
         len(ordered(list(roots(s)))) * math.prod(turns)
         for s, turns in innermost(kernel, kernel.body)
     )
+
+
+def picoseconds(kernel: Kernel) -> int:
+    """An estimate of the time a kernel takes, of elements that come from far away in memory."""
+    total = 0
+    for statement, turns in innermost(kernel, kernel.body):
+        cost = 0
+        for node in ordered(list(roots(statement))):
+            each = TIMES.get(node.op, TIME)
+            cost += each * BITS[node.dtype] // 32
+        if isinstance(statement, Store):
+            cost += TIMES["read"] * BITS[statement.value.dtype] // 32
+        total += cost * math.prod(turns)
+    vectors = any(isinstance(s, Loop) and s.lanes > 1 for s in walk(kernel.body))
+    return total if vectors else total * ONE_BY_ONE
 
 
 def innermost(

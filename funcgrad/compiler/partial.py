@@ -19,7 +19,7 @@ from funcgrad.ir.jaxpr import Var
 # Elements from which a reduction is worth a second kernel.
 LONG = 1 << 16
 # The least, best and greatest length of a block: rows where lanes go across them, else elements.
-ROWS = (8, 16, 64)
+ROWS = (16, 64, 128)
 ELEMENTS = (1 << 12, 1 << 14, 1 << 16)
 # Independent rows that are enough to share among threads as they are.
 MANY_ROWS = 64

@@ -1,6 +1,8 @@
 """The road from a program to an executable: the passes in their order, each with its reason."""
 
-from collections.abc import Callable
+import contextlib
+import gc
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from funcgrad.base import events
@@ -58,16 +60,32 @@ def compiled(
 
     def make() -> Executable | NativeExecutable:
         events.notify("compile", program=program, target=target)
+        with collection_paused():
+            return executable()
+
+    def executable() -> Executable | NativeExecutable:
         optimised = optimise(program)
         events.notify("stage", name="passes")
         if isinstance(target, NumpyTarget):
-            executable = Executable(optimised, target)
+            made = Executable(optimised, target)
         else:
-            executable = NativeExecutable(optimised, optimise, target, donated)
-        events.notify("compiled", program=program, executable=executable)
-        return executable
+            made = NativeExecutable(optimised, optimise, target, donated)
+        events.notify("compiled", program=program, executable=made)
+        return made
 
     return program.derived(("executable", target, donated), make)
+
+
+@contextlib.contextmanager
+def collection_paused() -> Iterator[None]:
+    """No garbage collection: compiling makes many objects at once, and none of them in circles."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def present_target() -> Target:

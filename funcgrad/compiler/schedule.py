@@ -1,5 +1,6 @@
 """The schedule: a program as steps in order, each a kernel, a library call, or a loop of steps."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -24,6 +25,8 @@ LOOK_BACK = 8
 # Multiplications up to which a product is an ordinary reduction, fused with what is around it.
 SMALL_PRODUCT = 4096
 
+# Maps that an update takes in at most.
+MOST_ABSORBED = 8
 # Views that one may be made of: each use of it goes through them all, the shared ones again.
 LARGEST_VIEW = 32
 
@@ -145,6 +148,9 @@ class Scheduler:
         self.program, self.optimise = program, optimise
         self.machine, self.in_loop = machine, in_loop
         self.registers = REGISTERS_IN_LOOP if in_loop else REGISTERS
+        jaxpr = program.jaxpr
+        read = [*(v for eqn in jaxpr.eqns for v in eqn.invars), *jaxpr.outvars]
+        self.uses = Counter(v for v in read if isinstance(v, Var))
         self.views: dict[Var, Eqn] = {}
         self.view_sizes: dict[Var, int] = {}
         self.steps: list[Step | Group | Registers | None] = []  # None: merged into a later one
@@ -435,11 +441,33 @@ class Scheduler:
     # the rest
 
     def add_update(self, eqn: Eqn) -> None:
-        fused = build_update(eqn, self.views, self.machine.vector_bytes)
+        views = self.views | self.absorbed(eqn)
+        fused = build_update(eqn, views, self.machine.vector_bytes)
+        if eqn.invars[0] in fused.reads:  # which would keep it from being written over
+            fused = build_update(eqn, self.views, self.machine.vector_bytes)
         step = KernelStep(fused, (eqn.primitive.name,), (eqn.source,), eqn.invars[0])
         self.materialise(eqn.invars[0])
         self.steps.append(step)
         self.placed(eqn, len(self.steps) - 1)
+
+    def absorbed(self, eqn: Eqn) -> dict[Var, Eqn]:
+        """Maps whose results only this update reads, which can compute them itself."""
+        found: dict[Var, Eqn] = {}
+        pending = list(eqn.invars[1:])
+        while pending and len(found) < MOST_ABSORBED:
+            var = pending.pop()
+            if not isinstance(var, Var) or self.uses[var] != 1:
+                continue
+            made_at = self.at.get(var, -1)
+            step = self.steps[made_at] if made_at >= 0 else None
+            if var in self.views:
+                pending += self.views[var].invars
+            elif isinstance(step, Group) and step.going is None and var in step.members:
+                member = step.members[var]
+                if member.fold is None and not member.row and len(member.eqn.outvars) == 1:
+                    found[var] = member.eqn
+                    pending += member.eqn.invars
+        return found
 
     def add_control(self, eqn: Eqn) -> None:
         control = lowering.controls[eqn.primitive](**eqn.params)

@@ -16,8 +16,8 @@ LEAST, MOST = 8, 32
 
 
 def tiled(group: Group, plan: Plan, needed: Sequence[Var], vector_bytes: int) -> Plan:
-    """The plan of a map with a tile of the axis along which a read is contiguous innermost, if lanes
-    go along another.
+    """The plan of a map; where lanes go across the lines of a read, a tile of the axis that goes
+    along them comes innermost.
     """
     merged = Merger(group.graph, plan)
     outer, inner = merged.axes()

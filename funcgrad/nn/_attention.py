@@ -13,8 +13,8 @@ from funcgrad.nn._softmax import softmax
 from funcgrad.scipy.special import logsumexp
 
 # Scores up to which all are computed at once, and about how many a block of queries has.
-LARGEST_SCORES = 1 << 22
-BLOCK_SCORES = 1 << 20
+LARGEST_SCORES = 1 << 20
+BLOCK_SCORES = 1 << 17
 SMALLEST_BLOCK = 16
 
 

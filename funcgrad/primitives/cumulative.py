@@ -272,7 +272,7 @@ cumulative_forward(cummin_p, extremum_tangent(minimum))
 # lowering
 
 
-def accumulation_lower(primitive: Primitive, op: str, start: Callable, work: Callable) -> None:
+def accumulation_lower(op: str, start: Callable, work: Callable) -> Callable[..., Accumulation]:
     """Elements combined as the dtype `work(dtype)` by one operation, whose identity is `start`."""
 
     def lower(graph: Graph, x: Element, axis: int, reverse: bool) -> Accumulation:
@@ -287,7 +287,7 @@ def accumulation_lower(primitive: Primitive, op: str, start: Callable, work: Cal
             finish=lambda folded: folded.to(x.dtype),
         )
 
-    lowering.accumulations[primitive] = lower
+    return lower
 
 
 def as_double(dtype: str) -> str:
@@ -300,13 +300,44 @@ def zero(dtype: str) -> float:
     return -0.0 if dtype in FLOATS else 0
 
 
-accumulation_lower(cumsum_p, "add", zero, as_double)
-accumulation_lower(cumprod_p, "mul", lambda dtype: 1, as_double)
-accumulation_lower(
-    cummax_p, "max", lambda dtype: lowering.extreme(dtype, False), lowering.accumulator
+def two_sums(graph: Graph) -> Combine:
+    """Sums as pairs of what was rounded and the errors of that (Knuth)."""
+    x, e, y, f = (graph.param(i, "f64") for i in range(4))
+    total = x + y
+    shadow = total - x
+    error = (x - (total - shadow)) + (y - shadow)
+    return Combine((x, e, y, f), (total, (e + f) + error), (zero("f64"), 0.0))
+
+
+narrow_sums = accumulation_lower("add", zero, as_double)
+
+
+def cumsum_lower(graph: Graph, x: Element, axis: int, reverse: bool) -> Accumulation:
+    """Doubles have no wider type to be summed in, so the errors are summed apart."""
+    if x.dtype != "f64":
+        return narrow_sums(graph, x, axis, reverse)
+
+    def finish(total: Expr, error: Expr) -> Expr:
+        # Not where the sum is a zero with a sign, infinite or nan.
+        return graph.select(error.apply("abs") > 0.0, total + error, total)
+
+    return Accumulation(
+        axis,
+        reverse,
+        two_sums(graph),
+        values=lambda index: (x(index), graph.const(0.0, "f64")),
+        starts=(zero("f64"), 0.0),
+        finish=finish,
+    )
+
+
+lowering.accumulations[cumsum_p] = cumsum_lower
+lowering.accumulations[cumprod_p] = accumulation_lower("mul", lambda dtype: 1, as_double)
+lowering.accumulations[cummax_p] = accumulation_lower(
+    "max", lambda dtype: lowering.extreme(dtype, False), lowering.accumulator
 )
-accumulation_lower(
-    cummin_p, "min", lambda dtype: lowering.extreme(dtype, True), lowering.accumulator
+lowering.accumulations[cummin_p] = accumulation_lower(
+    "min", lambda dtype: lowering.extreme(dtype, True), lowering.accumulator
 )
 
 

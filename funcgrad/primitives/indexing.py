@@ -450,7 +450,7 @@ def window_start(
         if clamp:
             start = clamped(start, limit)
         else:
-            inside = graph.both(inside, graph.both(start >= 0, start <= limit))
+            inside = graph.both(inside, start.bits("u64") <= limit)  # which negative ones are not
         starts.append(graph.position(start))
     return starts, inside
 

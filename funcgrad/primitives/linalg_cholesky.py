@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from funcgrad.base.aval import ShapedArray
+from funcgrad.base.backend import to_numpy
 from funcgrad.base.basis import add, mul, scalar_like
 from funcgrad.primitives import linalg_lapack
 from funcgrad.primitives.linalg_matrix import (
@@ -15,7 +18,6 @@ from funcgrad.primitives.linalg_matrix import (
     lower_part,
     matmul,
     matrix_primitive,
-    stacked,
     symmetrize,
     transposed,
 )
@@ -89,7 +91,11 @@ def cholesky_forward(primals: Sequence, tangents: Sequence) -> tuple:
 def cholesky_evaluate(xp: Any, outs: Sequence[ShapedArray], x: Any) -> Sequence:
     if linalg_lapack.suits(x):
         return linalg_lapack.over_stack(outs, linalg_lapack.cholesky, x)
-    return [xp.tril(out) for out in stacked(xp, outs, lambda x: [xp.linalg.cholesky(x)], x)]
+    try:
+        return [xp.linalg.cholesky(x)]
+    except np.linalg.LinAlgError:
+        factors = linalg_lapack.over_stack(outs, linalg_lapack.cholesky, to_numpy(x))
+        return list(map(xp.asarray, factors))
 
 
 cholesky_p = matrix_primitive(

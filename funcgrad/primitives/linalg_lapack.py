@@ -7,6 +7,7 @@ speak of the matrix as it is stored by rows, and choose sides and triangles to s
 import ctypes
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.backend import scipy
+from funcgrad.compiler import pages
 from funcgrad.primitives.nary import real_dtype
 
 # The sizes for which LAPACK is called here. NumPy's functions take less time for smaller matrices,
@@ -21,6 +23,7 @@ from funcgrad.primitives.nary import real_dtype
 SMALLEST, LARGEST = 32, 1 << 14
 # From this size on a transpose is made in strips: whole columns would fall into one set of a cache.
 STRIPED, STRIP = 256, 32
+RECYCLED = 1 << 16  # bytes from which memory is taken from `pages`, whose use again costs no fault
 
 _LETTERS = dict(zip(map(np.dtype, "fdFD"), "sdcz", strict=True))
 _INT_MAX = 2**31 - 1
@@ -57,12 +60,7 @@ def run(name: str, dtype: np.dtype, count: int, *args: bytes | int | np.ndarray)
     Characters, integers and stacks of one are the same in every call.
     """
     function = routine(name, dtype)
-    integers = [a for a in args if isinstance(a, int)]
-    if any(i > _INT_MAX for i in integers):
-        raise OverflowError(f"{name}: LAPACK counts in 32 bits, and a size is {max(integers)}")
-    memory = (ctypes.c_int * len(integers))(*integers)
-    at = itertools.count(ctypes.addressof(memory), ctypes.sizeof(ctypes.c_int))
-    first = [next(at) if isinstance(a, int) else _start(a) for a in args]
+    first = [a if type(a) is bytes else _address(a) for a in args]
     function(*first)
     if count > 1:
         rest = itertools.islice(zip(*map(_along, args, first), strict=True), 1, count)
@@ -70,28 +68,52 @@ def run(name: str, dtype: np.dtype, count: int, *args: bytes | int | np.ndarray)
             function(*pointers)
 
 
-def _start(arg: bytes | np.ndarray) -> bytes | int:
-    return arg.__array_interface__["data"][0] if isinstance(arg, np.ndarray) else arg
+def _address(arg: Any) -> Any:
+    return _integer(arg) if type(arg) is int else arg.__array_interface__["data"][0]
 
 
-def _along(arg: bytes | int | np.ndarray, first: int | bytes) -> Iterable:
+@functools.lru_cache(1024)
+def _integer(value: int) -> Any:
+    """A pointer to a number, which no routine changes."""
+    if value > _INT_MAX:
+        raise OverflowError(f"LAPACK counts in 32 bits, and a size is {value}")
+    return ctypes.byref(ctypes.c_int(value))
+
+
+def _along(arg: bytes | int | np.ndarray, first: Any) -> Iterable:
     """The address of the argument for each member."""
     step = arg.strides[0] if isinstance(arg, np.ndarray) and len(arg) > 1 else 0
     return itertools.count(first, step) if step else itertools.repeat(first)
 
 
-def room(size: int, dtype: np.dtype | type) -> np.ndarray:
+def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    size = math.prod(shape)
+    nbytes = size * np.dtype(dtype).itemsize
+    if nbytes < RECYCLED:
+        return np.empty(shape, dtype)
+    start, loan = pages.scratch(nbytes)
+    memory = (ctypes.c_char * nbytes).from_address(start)
+    memory.loan = loan  # lives as long as the array
+    return np.frombuffer(memory, dtype, size).reshape(shape)
+
+
+def room(size: int, dtype: Any) -> np.ndarray:
     """Memory that all members may use."""
-    return np.empty((1, size), dtype)
+    return empty((1, size), dtype)
+
+
+def copy(x: np.ndarray) -> np.ndarray:
+    out = empty(x.shape, x.dtype)
+    out[...] = x
+    return out
 
 
 def transposed_copy(x: np.ndarray) -> np.ndarray:
     *stack, m, n = x.shape
-    if min(m, n) < STRIPED:
-        return np.array(x.swapaxes(-1, -2), order="C")
-    out = np.empty((*stack, n, m), x.dtype)
-    for i in range(0, m, STRIP):
-        out[..., i : i + STRIP] = x[..., i : i + STRIP, :].swapaxes(-1, -2)
+    out = empty((*stack, n, m), x.dtype)
+    strip = STRIP if min(m, n) >= STRIPED else m
+    for i in range(0, m, strip):
+        out[..., i : i + strip] = x[..., i : i + strip, :].swapaxes(-1, -2)
     return out
 
 
@@ -126,7 +148,7 @@ def fail(failed: np.ndarray, *results: np.ndarray) -> None:
 def cholesky(x: np.ndarray) -> list[np.ndarray]:
     """Lower factors, from the lower triangles [count, n, n]."""
     count, n, _ = x.shape
-    out, info = np.array(x, order="C"), np.zeros(count, np.int32)
+    out, info = copy(x), np.zeros(count, np.int32)
     run("potrf", x.dtype, count, b"U", n, out, n, info)
     # OpenBLAS takes a nan for a pivot; from there on all diagonal elements are nan.
     fail((info != 0) | np.isnan(out[:, -1, -1]), out)
@@ -139,7 +161,7 @@ def triangular_solve(
 ) -> list[np.ndarray]:
     """X with op(a) X = b, or X op(a) = b; op transposes for b"T", and conjugates too for b"C"."""
     count, m, n = b.shape
-    out, one = np.array(b, order="C"), np.ones((1, 1), b.dtype)
+    out, one = copy(b), np.ones((1, 1), b.dtype)
     side, triangle = b"R" if left_side else b"L", b"U" if lower else b"L"
     diagonal = b"U" if unit_diagonal else b"N"
     a = np.ascontiguousarray(a)
@@ -151,7 +173,7 @@ def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Packed factors of [count, m, n], and the row that each row was swapped with."""
     count, m, n = x.shape
     packed = transposed_copy(x)
-    pivots, info = np.empty((count, min(m, n)), np.int32), np.zeros(count, np.int32)
+    pivots, info = empty((count, min(m, n)), np.int32), np.zeros(count, np.int32)
     run("getrf", x.dtype, count, m, n, packed, m, pivots, info)
     pivots -= 1
     return transposed_copy(packed), pivots
@@ -161,13 +183,13 @@ def qr(x: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Q with that many columns, and R with as many rows, of [count, m, n]."""
     count, m, n = x.shape
     k, info = min(m, n), np.zeros(count, np.int32)
-    packed, taus = transposed_copy(x), np.empty((count, k), x.dtype)
+    packed, taus = transposed_copy(x), empty((count, k), x.dtype)
     size = 64 * max(n, columns)
     work = room(size, x.dtype)
     run("geqrf", x.dtype, count, m, n, packed, m, taus, work, size, info)
     r = transposed_copy(packed[:, :, :columns])
     clear_triangle(r, lower=True)
-    q = np.empty((count, columns, m), x.dtype)
+    q = empty((count, columns, m), x.dtype)
     q[:, :k] = packed[:, :k]
     name = "ungqr" if x.dtype.kind == "c" else "orgqr"
     run(name, x.dtype, count, m, columns, k, q, m, taus, work, size, info)
@@ -177,9 +199,9 @@ def qr(x: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
 def eigh(x: np.ndarray, lower: bool) -> tuple[np.ndarray, np.ndarray]:
     """Vectors and ascending values of Hermitian [count, n, n], of which one triangle is read."""
     count, n, _ = x.shape
-    packed, info = np.array(x, order="C"), np.zeros(count, np.int32)
+    packed, info = copy(x), np.zeros(count, np.int32)
     real = real_dtype(x.dtype)
-    w = np.empty((count, n), real)
+    w = empty((count, n), real)
     given = (b"V", b"U" if lower else b"L", n, packed, n, w)
     many, integers = 1 + 6 * n + 2 * n * n, 3 + 5 * n
     last = (room(many, real), many, room(integers, np.int32), integers, info)
@@ -204,9 +226,9 @@ def svd(x: np.ndarray, full_matrices: bool, compute_uv: bool) -> list[np.ndarray
     k, real = min(m, n), real_dtype(x.dtype)
     job = (b"A" if full_matrices else b"S") if compute_uv else b"N"
     rows, columns = ((m, n) if full_matrices else (k, k)) if compute_uv else (1, 1)
-    s, info = np.empty((count, k), real), np.zeros(count, np.int32)
-    u, vh = np.empty((count, m, rows), x.dtype), np.empty((count, columns, n), x.dtype)
-    given = (job, n, m, np.array(x, order="C"), n, s, vh, n, u, rows)
+    s, info = empty((count, k), real), np.zeros(count, np.int32)
+    u, vh = empty((count, m, rows), x.dtype), empty((count, columns, n), x.dtype)
+    given = (job, n, m, copy(x), n, s, vh, n, u, rows)
     last = (room(8 * k, np.int32), info)
     if x.dtype.kind == "c":
         size = max(5 * k * k + 7 * k, 2 * max(m, n) * k + 2 * k * k + k)

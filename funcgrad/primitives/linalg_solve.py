@@ -1,5 +1,6 @@
 """Linear systems whose matrix needs no factorization: triangular and tridiagonal ones."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -117,8 +118,7 @@ def triangular_evaluate(
         a, b = a.astype(np.float32), b.astype(np.float32)
     if conjugate_a and not transpose_a:
         a = a.conj()
-    count = int(np.prod(b.shape[:-2]))
-    if count > b.shape[-1 if left_side else -2]:
+    if math.prod(b.shape[:-2]) > b.shape[-1 if left_side else -2]:
         if transpose_a:
             a, lower = (a.conj() if conjugate_a else a).swapaxes(-1, -2), not lower
         if left_side:
@@ -133,7 +133,7 @@ def triangular_evaluate(
         return linalg_lapack.triangular_solve(a, b, left_side, lower, op, unit_diagonal)
 
     (x,) = linalg_lapack.over_stack(outs, solve, to_numpy(a), to_numpy(b))
-    return [xp.asarray(x).astype(out.dtype, copy=False)]
+    return [xp.asarray(x, out.dtype)]
 
 
 def substitute(xp: Any, a: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.base.aval import ShapedArray, tangent_aval
-from funcgrad.base.lists import Mask, cut, drop, given, inverse, merge, pick, present, spread
+from funcgrad.base.lists import Mask, cut, drop, given, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler import lowering
 from funcgrad.compiler.passes import dce, loops
@@ -194,8 +194,8 @@ def while_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tup
     known_consts = drop(consts_unknown, body_consts)
     known = while_p.bind(
         *(*known_test_consts, *known_consts, *drop(carry_unknown, carry)),
-        cond_jaxpr=_known_part(test, test_unknown, (True,)),
-        body_jaxpr=_known_part(body, body_unknown, inverse(carry_unknown)),
+        cond_jaxpr=_known_part(test, test_unknown, (False,)),
+        body_jaxpr=_known_part(body, body_unknown, carry_unknown),
         cond_nconsts=len(known_test_consts),
         body_nconsts=len(known_consts),
     )
@@ -205,22 +205,16 @@ def while_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tup
     return merge(carry_unknown, known, pick(carry_unknown, whole))
 
 
-def _known_part(program: ClosedJaxpr, unknown: Mask, keep: Mask) -> ClosedJaxpr:
-    """The part that computes the outputs marked in `keep`, which need no unknown input."""
+def _known_part(program: ClosedJaxpr, unknown: Mask, unknown_outs: Mask) -> ClosedJaxpr:
+    """The part that computes the outputs that are known, from the inputs that are."""
 
     def make() -> ClosedJaxpr:
-        waiting = set(pick(unknown, program.jaxpr.invars))
-        eqns: list[Eqn] = []
-        for eqn in program.eqns:
-            if waiting.isdisjoint(eqn.invars):
-                eqns.append(eqn)
-            else:
-                waiting.update(eqn.outvars)
-        jaxpr = program.jaxpr.replace(eqns=eqns)
-        jaxpr, _ = dce.dce_jaxpr(jaxpr, keep, keep_inputs=True)
-        return program.replace(jaxpr.replace(invars=drop(unknown, jaxpr.invars)))
+        split = split_program(program, unknown, unknown_outs)
+        keep = [True] * unknown_outs.count(False) + [False] * len(split.residual_avals)
+        jaxpr, _ = dce.dce_jaxpr(split.known.jaxpr, keep, keep_inputs=True)
+        return split.known.replace(jaxpr)
 
-    return program.derived(("known_part", unknown, keep), make)
+    return program.derived(("known_part", unknown, unknown_outs), make)
 
 
 def while_masked(on: Any, args: Sequence, params: dict[str, Any]) -> tuple:

@@ -1,5 +1,4 @@
 target triple = "x86_64-unknown-linux-gnu"
-declare <8 x float> @llvm.maximum.v8f32(<8 x float>, <8 x float>)
 define void @halves(ptr %args, i64 %begin, i64 %end) nounwind {
 entry:
   %v1 = getelementptr ptr, ptr %args, i64 0
@@ -10,12 +9,12 @@ entry:
   %p2 = load ptr, ptr %v3, align 8
   %v4 = getelementptr ptr, ptr %args, i64 3
   %p3 = load ptr, ptr %v4, align 8
-  %v83 = icmp ult i64 %begin, %end
-  br i1 %v83, label %some5, label %after82
+  %v93 = icmp ult i64 %begin, %end
+  br i1 %v93, label %some5, label %after92
 some5:
   br label %loop6
 loop6:
-  %v8 = phi i64 [%begin, %some5], [%v80, %loop6]
+  %v8 = phi i64 [%begin, %some5], [%v90, %loop6]
   %v9 = getelementptr i16, ptr %p0, i64 %v8
   %v10 = load <8 x i16>, ptr %v9, align 2
   %v11 = bitcast <8 x i16> %v10 to <8 x half>
@@ -76,24 +75,34 @@ loop6:
   %v65 = zext <8 x i16> %v61 to <8 x i32>
   %v66 = shl <8 x i32> %v65, splat (i32 16)
   %v67 = bitcast <8 x i32> %v66 to <8 x float>
-  %v68 = call <8 x float> @llvm.maximum.v8f32(<8 x float> %v64, <8 x float> %v67)
-  %v69 = bitcast <8 x float> %v68 to <8 x i32>
-  %v70 = lshr <8 x i32> %v69, splat (i32 16)
-  %v71 = and <8 x i32> %v70, splat (i32 1)
-  %v72 = add <8 x i32> %v69, splat (i32 32767)
-  %v73 = add <8 x i32> %v72, %v71
-  %v74 = lshr <8 x i32> %v73, splat (i32 16)
-  %v75 = or <8 x i32> %v70, splat (i32 64)
-  %v76 = fcmp uno <8 x float> %v68, splat (float 0x0000000000000000)
-  %v77 = select <8 x i1> %v76, <8 x i32> %v75, <8 x i32> %v74
-  %v78 = trunc <8 x i32> %v77 to <8 x i16>
-  %v79 = getelementptr i16, ptr %p3, i64 %v8
-  store <8 x i16> %v78, ptr %v79, align 2
-  %v80 = add i64 %v8, 8
-  %v81 = icmp ult i64 %v80, %end
-  br i1 %v81, label %loop6, label %after7
+  %v68 = fcmp ogt <8 x float> %v64, %v67
+  %v69 = select <8 x i1> %v68, <8 x float> %v64, <8 x float> %v67
+  %v70 = bitcast <8 x float> %v69 to <8 x i32>
+  %v71 = fcmp ogt <8 x float> %v67, %v64
+  %v72 = select <8 x i1> %v71, <8 x float> %v67, <8 x float> %v64
+  %v73 = bitcast <8 x float> %v72 to <8 x i32>
+  %v74 = or <8 x i32> %v70, %v73
+  %v75 = and <8 x i32> %v70, %v73
+  %v76 = or <8 x i32> %v75, splat (i32 2147483647)
+  %v77 = and <8 x i32> %v74, %v76
+  %v78 = bitcast <8 x i32> %v77 to <8 x float>
+  %v79 = bitcast <8 x float> %v78 to <8 x i32>
+  %v80 = lshr <8 x i32> %v79, splat (i32 16)
+  %v81 = and <8 x i32> %v80, splat (i32 1)
+  %v82 = add <8 x i32> %v79, splat (i32 32767)
+  %v83 = add <8 x i32> %v82, %v81
+  %v84 = lshr <8 x i32> %v83, splat (i32 16)
+  %v85 = or <8 x i32> %v80, splat (i32 64)
+  %v86 = fcmp uno <8 x float> %v78, splat (float 0x0000000000000000)
+  %v87 = select <8 x i1> %v86, <8 x i32> %v85, <8 x i32> %v84
+  %v88 = trunc <8 x i32> %v87 to <8 x i16>
+  %v89 = getelementptr i16, ptr %p3, i64 %v8
+  store <8 x i16> %v88, ptr %v89, align 2
+  %v90 = add i64 %v8, 8
+  %v91 = icmp ult i64 %v90, %end
+  br i1 %v91, label %loop6, label %after7
 after7:
-  br label %after82
-after82:
+  br label %after92
+after92:
   ret void
 }

@@ -1,5 +1,5 @@
 target triple = "x86_64-unknown-linux-gnu"
-declare <16 x float> @llvm.maximum.v16f32(<16 x float>, <16 x float>)
+declare <16 x i32> @llvm.x86.avx512.pternlog.d.512(<16 x i32>, <16 x i32>, <16 x i32>, i32 immarg)
 define void @halves(ptr %args, i64 %begin, i64 %end) nounwind {
 entry:
   %v1 = getelementptr ptr, ptr %args, i64 0
@@ -10,12 +10,12 @@ entry:
   %p2 = load ptr, ptr %v3, align 8
   %v4 = getelementptr ptr, ptr %args, i64 3
   %p3 = load ptr, ptr %v4, align 8
-  %v83 = icmp ult i64 %begin, %end
-  br i1 %v83, label %some5, label %after82
+  %v90 = icmp ult i64 %begin, %end
+  br i1 %v90, label %some5, label %after89
 some5:
   br label %loop6
 loop6:
-  %v8 = phi i64 [%begin, %some5], [%v80, %loop6]
+  %v8 = phi i64 [%begin, %some5], [%v87, %loop6]
   %v9 = getelementptr i16, ptr %p0, i64 %v8
   %v10 = load <16 x i16>, ptr %v9, align 2
   %v11 = bitcast <16 x i16> %v10 to <16 x half>
@@ -76,24 +76,31 @@ loop6:
   %v65 = zext <16 x i16> %v61 to <16 x i32>
   %v66 = shl <16 x i32> %v65, splat (i32 16)
   %v67 = bitcast <16 x i32> %v66 to <16 x float>
-  %v68 = call <16 x float> @llvm.maximum.v16f32(<16 x float> %v64, <16 x float> %v67)
-  %v69 = bitcast <16 x float> %v68 to <16 x i32>
-  %v70 = lshr <16 x i32> %v69, splat (i32 16)
-  %v71 = and <16 x i32> %v70, splat (i32 1)
-  %v72 = add <16 x i32> %v69, splat (i32 32767)
-  %v73 = add <16 x i32> %v72, %v71
-  %v74 = lshr <16 x i32> %v73, splat (i32 16)
-  %v75 = or <16 x i32> %v70, splat (i32 64)
-  %v76 = fcmp uno <16 x float> %v68, splat (float 0x0000000000000000)
-  %v77 = select <16 x i1> %v76, <16 x i32> %v75, <16 x i32> %v74
-  %v78 = trunc <16 x i32> %v77 to <16 x i16>
-  %v79 = getelementptr i16, ptr %p3, i64 %v8
-  store <16 x i16> %v78, ptr %v79, align 2
-  %v80 = add i64 %v8, 16
-  %v81 = icmp ult i64 %v80, %end
-  br i1 %v81, label %loop6, label %after7
+  %v68 = fcmp ogt <16 x float> %v64, %v67
+  %v69 = select <16 x i1> %v68, <16 x float> %v64, <16 x float> %v67
+  %v70 = bitcast <16 x float> %v69 to <16 x i32>
+  %v71 = fcmp ogt <16 x float> %v67, %v64
+  %v72 = select <16 x i1> %v71, <16 x float> %v67, <16 x float> %v64
+  %v73 = bitcast <16 x float> %v72 to <16 x i32>
+  %v74 = call <16 x i32> @llvm.x86.avx512.pternlog.d.512(<16 x i32> %v70, <16 x i32> %v73, <16 x i32> splat (i32 2147483647), i32 232)
+  %v75 = bitcast <16 x i32> %v74 to <16 x float>
+  %v76 = bitcast <16 x float> %v75 to <16 x i32>
+  %v77 = lshr <16 x i32> %v76, splat (i32 16)
+  %v78 = and <16 x i32> %v77, splat (i32 1)
+  %v79 = add <16 x i32> %v76, splat (i32 32767)
+  %v80 = add <16 x i32> %v79, %v78
+  %v81 = lshr <16 x i32> %v80, splat (i32 16)
+  %v82 = or <16 x i32> %v77, splat (i32 64)
+  %v83 = fcmp uno <16 x float> %v75, splat (float 0x0000000000000000)
+  %v84 = select <16 x i1> %v83, <16 x i32> %v82, <16 x i32> %v81
+  %v85 = trunc <16 x i32> %v84 to <16 x i16>
+  %v86 = getelementptr i16, ptr %p3, i64 %v8
+  store <16 x i16> %v85, ptr %v86, align 2
+  %v87 = add i64 %v8, 16
+  %v88 = icmp ult i64 %v87, %end
+  br i1 %v88, label %loop6, label %after7
 after7:
-  br label %after82
-after82:
+  br label %after89
+after89:
   ret void
 }

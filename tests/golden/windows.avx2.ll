@@ -1,7 +1,5 @@
 target triple = "x86_64-unknown-linux-gnu"
-declare <8 x float> @llvm.maximum.v8f32(<8 x float>, <8 x float>)
 declare <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr>, <4 x i1>, <4 x float>)
-declare <4 x float> @llvm.maximum.v4f32(<4 x float>, <4 x float>)
 declare void @llvm.masked.store.v4f32.p0(<4 x float>, ptr, <4 x i1>)
 define void @windows(ptr %args, i64 %begin, i64 %end) nounwind {
 entry:
@@ -9,93 +7,213 @@ entry:
   %p0 = load ptr, ptr %v1, align 8
   %v2 = getelementptr ptr, ptr %args, i64 1
   %p1 = load ptr, ptr %v2, align 8
-  %v82 = icmp ult i64 %begin, %end
-  br i1 %v82, label %some3, label %after81
+  %v202 = icmp ult i64 %begin, %end
+  br i1 %v202, label %some3, label %after201
 some3:
   br label %loop4
 loop4:
-  %v6 = phi i64 [%begin, %some3], [%v79, %after8]
+  %v6 = phi i64 [%begin, %some3], [%v199, %after8]
   %v10 = mul i64 %v6, 80
   %v11 = getelementptr float, ptr %p0, i64 %v10
-  %v49 = mul i64 %v6, 19
-  %v50 = getelementptr float, ptr %p1, i64 %v49
+  %v109 = mul i64 %v6, 19
+  %v110 = getelementptr float, ptr %p1, i64 %v109
   br label %loop7
 loop7:
-  %v9 = phi i64 [0, %loop4], [%v52, %loop7]
+  %v9 = phi i64 [0, %loop4], [%v112, %loop7]
   %v12 = mul i64 %v9, 2
   %v13 = getelementptr float, ptr %v11, i64 %v12
   %v15 = getelementptr float, ptr %v13, i64 7
-  %v19 = getelementptr float, ptr %v13, i64 1
-  %v21 = getelementptr float, ptr %v13, i64 8
-  %v25 = getelementptr float, ptr %v13, i64 2
-  %v27 = getelementptr float, ptr %v13, i64 9
+  %v29 = getelementptr float, ptr %v13, i64 1
+  %v31 = getelementptr float, ptr %v13, i64 8
+  %v45 = getelementptr float, ptr %v13, i64 2
+  %v47 = getelementptr float, ptr %v13, i64 9
   %v14 = load <8 x float>, ptr %v13, align 4
   %v16 = load <8 x float>, ptr %v15, align 4
   %v17 = shufflevector <8 x float> %v14, <8 x float> %v16, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
-  %v18 = call <8 x float> @llvm.maximum.v8f32(<8 x float> splat (float 0xFFF0000000000000), <8 x float> %v17)
-  %v20 = load <8 x float>, ptr %v19, align 4
-  %v22 = load <8 x float>, ptr %v21, align 4
-  %v23 = shufflevector <8 x float> %v20, <8 x float> %v22, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
-  %v24 = call <8 x float> @llvm.maximum.v8f32(<8 x float> %v18, <8 x float> %v23)
-  %v26 = load <8 x float>, ptr %v25, align 4
-  %v28 = load <8 x float>, ptr %v27, align 4
-  %v29 = shufflevector <8 x float> %v26, <8 x float> %v28, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
-  %v30 = call <8 x float> @llvm.maximum.v8f32(<8 x float> %v24, <8 x float> %v29)
-  %v31 = getelementptr float, ptr %v13, i64 40
-  %v33 = getelementptr float, ptr %v13, i64 47
-  %v37 = getelementptr float, ptr %v13, i64 41
-  %v39 = getelementptr float, ptr %v13, i64 48
-  %v43 = getelementptr float, ptr %v13, i64 42
-  %v45 = getelementptr float, ptr %v13, i64 49
+  %v18 = fcmp ogt <8 x float> splat (float 0xFFF0000000000000), %v17
+  %v19 = select <8 x i1> %v18, <8 x float> splat (float 0xFFF0000000000000), <8 x float> %v17
+  %v20 = bitcast <8 x float> %v19 to <8 x i32>
+  %v21 = fcmp ogt <8 x float> %v17, splat (float 0xFFF0000000000000)
+  %v22 = select <8 x i1> %v21, <8 x float> %v17, <8 x float> splat (float 0xFFF0000000000000)
+  %v23 = bitcast <8 x float> %v22 to <8 x i32>
+  %v24 = or <8 x i32> %v20, %v23
+  %v25 = and <8 x i32> %v20, %v23
+  %v26 = or <8 x i32> %v25, splat (i32 2147483647)
+  %v27 = and <8 x i32> %v24, %v26
+  %v28 = bitcast <8 x i32> %v27 to <8 x float>
+  %v30 = load <8 x float>, ptr %v29, align 4
   %v32 = load <8 x float>, ptr %v31, align 4
-  %v34 = load <8 x float>, ptr %v33, align 4
-  %v35 = shufflevector <8 x float> %v32, <8 x float> %v34, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
-  %v36 = call <8 x float> @llvm.maximum.v8f32(<8 x float> %v30, <8 x float> %v35)
-  %v38 = load <8 x float>, ptr %v37, align 4
-  %v40 = load <8 x float>, ptr %v39, align 4
-  %v41 = shufflevector <8 x float> %v38, <8 x float> %v40, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
-  %v42 = call <8 x float> @llvm.maximum.v8f32(<8 x float> %v36, <8 x float> %v41)
-  %v44 = load <8 x float>, ptr %v43, align 4
+  %v33 = shufflevector <8 x float> %v30, <8 x float> %v32, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
+  %v34 = fcmp ogt <8 x float> %v28, %v33
+  %v35 = select <8 x i1> %v34, <8 x float> %v28, <8 x float> %v33
+  %v36 = bitcast <8 x float> %v35 to <8 x i32>
+  %v37 = fcmp ogt <8 x float> %v33, %v28
+  %v38 = select <8 x i1> %v37, <8 x float> %v33, <8 x float> %v28
+  %v39 = bitcast <8 x float> %v38 to <8 x i32>
+  %v40 = or <8 x i32> %v36, %v39
+  %v41 = and <8 x i32> %v36, %v39
+  %v42 = or <8 x i32> %v41, splat (i32 2147483647)
+  %v43 = and <8 x i32> %v40, %v42
+  %v44 = bitcast <8 x i32> %v43 to <8 x float>
   %v46 = load <8 x float>, ptr %v45, align 4
-  %v47 = shufflevector <8 x float> %v44, <8 x float> %v46, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
-  %v48 = call <8 x float> @llvm.maximum.v8f32(<8 x float> %v42, <8 x float> %v47)
-  %v51 = getelementptr float, ptr %v50, i64 %v9
-  store <8 x float> %v48, ptr %v51, align 4
-  %v52 = add i64 %v9, 8
-  %v53 = icmp ult i64 %v52, 16
-  br i1 %v53, label %loop7, label %after8
+  %v48 = load <8 x float>, ptr %v47, align 4
+  %v49 = shufflevector <8 x float> %v46, <8 x float> %v48, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
+  %v50 = fcmp ogt <8 x float> %v44, %v49
+  %v51 = select <8 x i1> %v50, <8 x float> %v44, <8 x float> %v49
+  %v52 = bitcast <8 x float> %v51 to <8 x i32>
+  %v53 = fcmp ogt <8 x float> %v49, %v44
+  %v54 = select <8 x i1> %v53, <8 x float> %v49, <8 x float> %v44
+  %v55 = bitcast <8 x float> %v54 to <8 x i32>
+  %v56 = or <8 x i32> %v52, %v55
+  %v57 = and <8 x i32> %v52, %v55
+  %v58 = or <8 x i32> %v57, splat (i32 2147483647)
+  %v59 = and <8 x i32> %v56, %v58
+  %v60 = bitcast <8 x i32> %v59 to <8 x float>
+  %v61 = getelementptr float, ptr %v13, i64 40
+  %v63 = getelementptr float, ptr %v13, i64 47
+  %v77 = getelementptr float, ptr %v13, i64 41
+  %v79 = getelementptr float, ptr %v13, i64 48
+  %v93 = getelementptr float, ptr %v13, i64 42
+  %v95 = getelementptr float, ptr %v13, i64 49
+  %v62 = load <8 x float>, ptr %v61, align 4
+  %v64 = load <8 x float>, ptr %v63, align 4
+  %v65 = shufflevector <8 x float> %v62, <8 x float> %v64, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
+  %v66 = fcmp ogt <8 x float> %v60, %v65
+  %v67 = select <8 x i1> %v66, <8 x float> %v60, <8 x float> %v65
+  %v68 = bitcast <8 x float> %v67 to <8 x i32>
+  %v69 = fcmp ogt <8 x float> %v65, %v60
+  %v70 = select <8 x i1> %v69, <8 x float> %v65, <8 x float> %v60
+  %v71 = bitcast <8 x float> %v70 to <8 x i32>
+  %v72 = or <8 x i32> %v68, %v71
+  %v73 = and <8 x i32> %v68, %v71
+  %v74 = or <8 x i32> %v73, splat (i32 2147483647)
+  %v75 = and <8 x i32> %v72, %v74
+  %v76 = bitcast <8 x i32> %v75 to <8 x float>
+  %v78 = load <8 x float>, ptr %v77, align 4
+  %v80 = load <8 x float>, ptr %v79, align 4
+  %v81 = shufflevector <8 x float> %v78, <8 x float> %v80, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
+  %v82 = fcmp ogt <8 x float> %v76, %v81
+  %v83 = select <8 x i1> %v82, <8 x float> %v76, <8 x float> %v81
+  %v84 = bitcast <8 x float> %v83 to <8 x i32>
+  %v85 = fcmp ogt <8 x float> %v81, %v76
+  %v86 = select <8 x i1> %v85, <8 x float> %v81, <8 x float> %v76
+  %v87 = bitcast <8 x float> %v86 to <8 x i32>
+  %v88 = or <8 x i32> %v84, %v87
+  %v89 = and <8 x i32> %v84, %v87
+  %v90 = or <8 x i32> %v89, splat (i32 2147483647)
+  %v91 = and <8 x i32> %v88, %v90
+  %v92 = bitcast <8 x i32> %v91 to <8 x float>
+  %v94 = load <8 x float>, ptr %v93, align 4
+  %v96 = load <8 x float>, ptr %v95, align 4
+  %v97 = shufflevector <8 x float> %v94, <8 x float> %v96, <8 x i32> <i32 0, i32 2, i32 4, i32 6, i32 9, i32 11, i32 13, i32 15>
+  %v98 = fcmp ogt <8 x float> %v92, %v97
+  %v99 = select <8 x i1> %v98, <8 x float> %v92, <8 x float> %v97
+  %v100 = bitcast <8 x float> %v99 to <8 x i32>
+  %v101 = fcmp ogt <8 x float> %v97, %v92
+  %v102 = select <8 x i1> %v101, <8 x float> %v97, <8 x float> %v92
+  %v103 = bitcast <8 x float> %v102 to <8 x i32>
+  %v104 = or <8 x i32> %v100, %v103
+  %v105 = and <8 x i32> %v100, %v103
+  %v106 = or <8 x i32> %v105, splat (i32 2147483647)
+  %v107 = and <8 x i32> %v104, %v106
+  %v108 = bitcast <8 x i32> %v107 to <8 x float>
+  %v111 = getelementptr float, ptr %v110, i64 %v9
+  store <8 x float> %v108, ptr %v111, align 4
+  %v112 = add i64 %v9, 8
+  %v113 = icmp ult i64 %v112, 16
+  br i1 %v113, label %loop7, label %after8
 after8:
-  %v54 = getelementptr float, ptr %v11, i64 32
-  %v58 = getelementptr float, ptr %v11, i64 33
-  %v62 = getelementptr float, ptr %v11, i64 34
-  %v66 = getelementptr float, ptr %v11, i64 72
-  %v70 = getelementptr float, ptr %v11, i64 73
-  %v74 = getelementptr float, ptr %v11, i64 74
-  %v78 = getelementptr float, ptr %v50, i64 16
-  %v55 = getelementptr float, ptr %v54, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
-  %v56 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v55, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
-  %v57 = call <4 x float> @llvm.maximum.v4f32(<4 x float> splat (float 0xFFF0000000000000), <4 x float> %v56)
-  %v59 = getelementptr float, ptr %v58, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
-  %v60 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v59, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
-  %v61 = call <4 x float> @llvm.maximum.v4f32(<4 x float> %v57, <4 x float> %v60)
-  %v63 = getelementptr float, ptr %v62, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
-  %v64 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v63, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
-  %v65 = call <4 x float> @llvm.maximum.v4f32(<4 x float> %v61, <4 x float> %v64)
-  %v67 = getelementptr float, ptr %v66, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
-  %v68 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v67, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
-  %v69 = call <4 x float> @llvm.maximum.v4f32(<4 x float> %v65, <4 x float> %v68)
-  %v71 = getelementptr float, ptr %v70, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
-  %v72 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v71, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
-  %v73 = call <4 x float> @llvm.maximum.v4f32(<4 x float> %v69, <4 x float> %v72)
-  %v75 = getelementptr float, ptr %v74, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
-  %v76 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v75, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
-  %v77 = call <4 x float> @llvm.maximum.v4f32(<4 x float> %v73, <4 x float> %v76)
-  call void @llvm.masked.store.v4f32.p0(<4 x float> %v77, ptr align 4 %v78, <4 x i1> <i1 1, i1 1, i1 1, i1 0>)
-  %v79 = add i64 %v6, 1
-  %v80 = icmp ult i64 %v79, %end
-  br i1 %v80, label %loop4, label %after5
+  %v114 = getelementptr float, ptr %v11, i64 32
+  %v128 = getelementptr float, ptr %v11, i64 33
+  %v142 = getelementptr float, ptr %v11, i64 34
+  %v156 = getelementptr float, ptr %v11, i64 72
+  %v170 = getelementptr float, ptr %v11, i64 73
+  %v184 = getelementptr float, ptr %v11, i64 74
+  %v198 = getelementptr float, ptr %v110, i64 16
+  %v115 = getelementptr float, ptr %v114, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
+  %v116 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v115, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
+  %v117 = fcmp ogt <4 x float> splat (float 0xFFF0000000000000), %v116
+  %v118 = select <4 x i1> %v117, <4 x float> splat (float 0xFFF0000000000000), <4 x float> %v116
+  %v119 = bitcast <4 x float> %v118 to <4 x i32>
+  %v120 = fcmp ogt <4 x float> %v116, splat (float 0xFFF0000000000000)
+  %v121 = select <4 x i1> %v120, <4 x float> %v116, <4 x float> splat (float 0xFFF0000000000000)
+  %v122 = bitcast <4 x float> %v121 to <4 x i32>
+  %v123 = or <4 x i32> %v119, %v122
+  %v124 = and <4 x i32> %v119, %v122
+  %v125 = or <4 x i32> %v124, splat (i32 2147483647)
+  %v126 = and <4 x i32> %v123, %v125
+  %v127 = bitcast <4 x i32> %v126 to <4 x float>
+  %v129 = getelementptr float, ptr %v128, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
+  %v130 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v129, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
+  %v131 = fcmp ogt <4 x float> %v127, %v130
+  %v132 = select <4 x i1> %v131, <4 x float> %v127, <4 x float> %v130
+  %v133 = bitcast <4 x float> %v132 to <4 x i32>
+  %v134 = fcmp ogt <4 x float> %v130, %v127
+  %v135 = select <4 x i1> %v134, <4 x float> %v130, <4 x float> %v127
+  %v136 = bitcast <4 x float> %v135 to <4 x i32>
+  %v137 = or <4 x i32> %v133, %v136
+  %v138 = and <4 x i32> %v133, %v136
+  %v139 = or <4 x i32> %v138, splat (i32 2147483647)
+  %v140 = and <4 x i32> %v137, %v139
+  %v141 = bitcast <4 x i32> %v140 to <4 x float>
+  %v143 = getelementptr float, ptr %v142, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
+  %v144 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v143, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
+  %v145 = fcmp ogt <4 x float> %v141, %v144
+  %v146 = select <4 x i1> %v145, <4 x float> %v141, <4 x float> %v144
+  %v147 = bitcast <4 x float> %v146 to <4 x i32>
+  %v148 = fcmp ogt <4 x float> %v144, %v141
+  %v149 = select <4 x i1> %v148, <4 x float> %v144, <4 x float> %v141
+  %v150 = bitcast <4 x float> %v149 to <4 x i32>
+  %v151 = or <4 x i32> %v147, %v150
+  %v152 = and <4 x i32> %v147, %v150
+  %v153 = or <4 x i32> %v152, splat (i32 2147483647)
+  %v154 = and <4 x i32> %v151, %v153
+  %v155 = bitcast <4 x i32> %v154 to <4 x float>
+  %v157 = getelementptr float, ptr %v156, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
+  %v158 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v157, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
+  %v159 = fcmp ogt <4 x float> %v155, %v158
+  %v160 = select <4 x i1> %v159, <4 x float> %v155, <4 x float> %v158
+  %v161 = bitcast <4 x float> %v160 to <4 x i32>
+  %v162 = fcmp ogt <4 x float> %v158, %v155
+  %v163 = select <4 x i1> %v162, <4 x float> %v158, <4 x float> %v155
+  %v164 = bitcast <4 x float> %v163 to <4 x i32>
+  %v165 = or <4 x i32> %v161, %v164
+  %v166 = and <4 x i32> %v161, %v164
+  %v167 = or <4 x i32> %v166, splat (i32 2147483647)
+  %v168 = and <4 x i32> %v165, %v167
+  %v169 = bitcast <4 x i32> %v168 to <4 x float>
+  %v171 = getelementptr float, ptr %v170, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
+  %v172 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v171, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
+  %v173 = fcmp ogt <4 x float> %v169, %v172
+  %v174 = select <4 x i1> %v173, <4 x float> %v169, <4 x float> %v172
+  %v175 = bitcast <4 x float> %v174 to <4 x i32>
+  %v176 = fcmp ogt <4 x float> %v172, %v169
+  %v177 = select <4 x i1> %v176, <4 x float> %v172, <4 x float> %v169
+  %v178 = bitcast <4 x float> %v177 to <4 x i32>
+  %v179 = or <4 x i32> %v175, %v178
+  %v180 = and <4 x i32> %v175, %v178
+  %v181 = or <4 x i32> %v180, splat (i32 2147483647)
+  %v182 = and <4 x i32> %v179, %v181
+  %v183 = bitcast <4 x i32> %v182 to <4 x float>
+  %v185 = getelementptr float, ptr %v184, <4 x i32> <i32 0, i32 2, i32 4, i32 6>
+  %v186 = call <4 x float> @llvm.masked.gather.v4f32.v4p0(<4 x ptr> align 4 %v185, <4 x i1> <i1 1, i1 1, i1 1, i1 0>, <4 x float> zeroinitializer)
+  %v187 = fcmp ogt <4 x float> %v183, %v186
+  %v188 = select <4 x i1> %v187, <4 x float> %v183, <4 x float> %v186
+  %v189 = bitcast <4 x float> %v188 to <4 x i32>
+  %v190 = fcmp ogt <4 x float> %v186, %v183
+  %v191 = select <4 x i1> %v190, <4 x float> %v186, <4 x float> %v183
+  %v192 = bitcast <4 x float> %v191 to <4 x i32>
+  %v193 = or <4 x i32> %v189, %v192
+  %v194 = and <4 x i32> %v189, %v192
+  %v195 = or <4 x i32> %v194, splat (i32 2147483647)
+  %v196 = and <4 x i32> %v193, %v195
+  %v197 = bitcast <4 x i32> %v196 to <4 x float>
+  call void @llvm.masked.store.v4f32.p0(<4 x float> %v197, ptr align 4 %v198, <4 x i1> <i1 1, i1 1, i1 1, i1 0>)
+  %v199 = add i64 %v6, 1
+  %v200 = icmp ult i64 %v199, %end
+  br i1 %v200, label %loop4, label %after5
 after5:
-  br label %after81
-after81:
+  br label %after201
+after201:
   ret void
 }

@@ -4,6 +4,7 @@ Up to a bound n pi/2 is subtracted in four parts (Cody and Waite); beyond, the b
 matter are multiplied as integers (Payne and Hanek 1983).
 """
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -178,6 +179,7 @@ def turns(x: Expr) -> tuple[Expr, Expr]:
     return mantissa * first + mantissa.apply("mulhi", second) + carry, low
 
 
+@functools.cache
 def inverse_pi(width: int, least: int, greatest: int) -> list[int]:
     """Words of the digits of 1/pi, from that worth 2^-least, for exponents up to `greatest`."""
     digits, known = int(INVERSE_PI, 16), 4 * len(INVERSE_PI)

@@ -3,6 +3,7 @@ last indices under a mask, accumulators in registers.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from funcgrad.compiler.llvm import memory, transpose
 from funcgrad.compiler.llvm.accumulators import Accumulators
@@ -82,6 +83,10 @@ class _Function:
             if isinstance(statement, Loop):
                 self._loop(statement)
                 continue
+            if isinstance(statement, Store) and statement.guard and self.state.lanes == 1:
+                if statement.guard.op != "const":
+                    self.state.under_guard(statement, partial(memory.store, self.state))
+                    continue
             self.state.evaluate(statement)
             if isinstance(statement, Store):
                 memory.store(self.state, statement)

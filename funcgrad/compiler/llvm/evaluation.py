@@ -18,6 +18,7 @@ from funcgrad.compiler.llvm.operations import ON_BITS, Operations, operand_dtype
 from funcgrad.compiler.llvm.plan import Plans
 from funcgrad.compiler.llvm.ranges import narrow_nodes
 from funcgrad.compiler.llvm.rare import Region, is_rare, regions
+from funcgrad.compiler.llvm.stream import streamed
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.llvm.writer import Module, Writer
 from funcgrad.compiler.loops import Expr, Kernel, Statement, Store, walk
@@ -68,9 +69,11 @@ class Evaluation:
         self.orders = plans.orders
         self.narrow, self.ranges = narrow_nodes(plans.nodes, kernel.extents)
         self.changing = changing(kernel, plans.nodes)
+        self.streamed = streamed(kernel)
         self.owners, found = regions(plans.nodes, plans.roots, plans.orders.values())
         self.regions = {region.test: region for region in found}
         self.open: list[Expr] = []  # the tests of the regions being written
+        self.held_true: Expr | None = None  # a guard that holds where code is being written
         self.floor = 0  # the level of the innermost of these
 
     def evaluate(self, statement: Statement) -> None:
@@ -121,6 +124,28 @@ class Evaluation:
             text = self.writer.assign(f"phi {kind} {ends}")
             self.values[node] = Value(text, value.lanes, level)
             outer.nodes.append(node)
+
+    def under_guard(self, statement: Store, write: Callable[[Store], None]) -> None:
+        """A store of one element behind a branch on its guard, with the reads that share it."""
+        guard, order = statement.guard, self.orders[id(statement)]
+        assert guard is not None
+        inside: set[Expr] = set()
+        for node in order:
+            guarded = node.op == "read" and node.data[4] and node.args[-1] is guard
+            if guarded or any(arg in inside for arg in node.args):
+                inside.add(node)
+        self._run([node for node in order if node not in inside])
+        inner = Frame(self.writer.label("write"), frozenset())
+        label, floor, self.floor = inner.block, self.floor, len(self.frames)
+        self.frames.append(inner)
+        self.held_true = guard
+        self._run(order)
+        write(statement._replace(guard=None))
+        self.held_true, self.floor = None, floor
+        self.frames.pop()
+        for node in inner.nodes:
+            self.values.pop(node, None)
+        self._branch(guard, label, inner)
 
     def _branch(self, test: Expr, label: str, inner: Frame) -> None:
         """Code that is run only if a test holds in some lane."""

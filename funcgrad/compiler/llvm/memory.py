@@ -16,6 +16,7 @@ from funcgrad.compiler.llvm.elements import (
 )
 from funcgrad.compiler.llvm.evaluation import Evaluation, Value
 from funcgrad.compiler.llvm.ranges import GREATEST
+from funcgrad.compiler.llvm.stream import ask_ahead
 from funcgrad.compiler.loops import Expr, Store
 
 
@@ -120,7 +121,7 @@ def _as_bit(state: Evaluation, text: str, lanes: int, level: int) -> str:
 def _read_one(state: Evaluation, access: Access) -> str:
     pointer, kind = _address(state, access), MEMORY[access.dtype]
     test = None
-    if access.guard is not None:
+    if access.guard is not None and access.guard is not state.held_true:
         test = state.operand(access.guard, 1, "bool")
         # The array of operands is memory that any kernel may read.
         pointer = state.at(access.level).assign(f"select i1 {test}, ptr {pointer}, ptr %args")
@@ -209,6 +210,8 @@ def _read_line(state: Evaluation, access: Access) -> str:
     scalar, align = MEMORY[access.dtype], BYTES[access.dtype]
     kind, writer = vector(scalar, state.lanes), state.at(access.level)
     if mask is None:
+        if access.operand in state.streamed:
+            ask_ahead(writer, state.ops.module, pointer, align * state.lanes)
         text = writer.assign(f"load {kind}, ptr {pointer}, align {align}")
     else:
         bits = vector("i1", state.lanes)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from funcgrad.compiler.buffers import Layout, nbytes, reused_inputs
-from funcgrad.compiler.kernels import work_of
+from funcgrad.compiler.kernels import picoseconds
 from funcgrad.compiler.llvm import arrays, control
 from funcgrad.compiler.llvm.elements import MEMORY, constant, register
 from funcgrad.compiler.llvm.emit import emit_kernel, emit_scalars
@@ -32,8 +32,8 @@ from funcgrad.ir.jaxpr import Eqn, Var
 ENTRY, CALL = "entry", "call"
 # What `call` returns when an input is no contiguous array, and the words before the inputs.
 NOT_CONTIGUOUS, HEAD = 2, 3
-# Elementary steps of work that take a thread about as long as waking another one.
-WORTH_DIVIDING = 60_000
+# Picoseconds of work that one part of a parallel kernel is at least: waking a thread takes as long.
+WORTH_DIVIDING = 20_000_000
 # Parts that a parallel kernel is cut into at most.
 MOST_PARTS = 64
 
@@ -275,8 +275,7 @@ refuse:
 def grain_of(kernel: Kernel, top: Loop) -> int:
     """How many turns of the outermost loop one part takes; all of them if it is not worth it."""
     extent = kernel.extents[top.axis]
-    if not kernel.divisible:
+    parts = min(picoseconds(kernel) // WORTH_DIVIDING, MOST_PARTS, extent)
+    if not kernel.divisible or parts < 2:
         return extent
-    work = work_of(kernel) // max(extent, 1)
-    turns = max(WORTH_DIVIDING // max(work, 1), -(-extent // MOST_PARTS), 1)
-    return -(-turns // top.lanes) * top.lanes
+    return -(-extent // (parts * top.lanes)) * top.lanes

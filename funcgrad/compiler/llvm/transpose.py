@@ -1,5 +1,5 @@
-"""Square tiles turned in registers: where lanes go down a column and the columns of a tile are written
-out one by one, its rows are loaded whole and exchanged.
+"""Square tiles turned in registers: where lanes go down columns that are written out one by one,
+the rows of a tile are loaded whole and exchanged.
 """
 
 from collections.abc import Sequence
@@ -37,26 +37,27 @@ def column(state: Evaluation, node: Expr) -> tuple[str, int] | None:
         number, level = state.axes[axis]
         square = state.kernel.extents[axis] == state.lanes == state.live
         if coeff == 1 and isinstance(number, int) and square and _turns(state, node, axis):
-            return _columns(state, node, axis)[number], level
+            return _column(state, node, axis, number), level
     return None
 
 
-def _columns(state: Evaluation, node: Expr, axis: int) -> list[str]:
-    """All columns, each of which stands where the axis has its number."""
+def _column(state: Evaluation, node: Expr, axis: int, number: int) -> str:
+    """Column `number` of a tile; all of them are made at once, outside the loop over them."""
     operand, const, terms, _, _ = node.data
     terms = tuple((a, c) for a, c in terms if a != axis)
     step = dict(terms)[state.lane_axis]
     level = max(state.axes[a][1] for a, _ in terms)
     memo, key = state.frames[level].memo, ("tile", operand, const, terms)
-    if key not in memo:
+    if (key, number) not in memo:
         scalar, lanes = MEMORY[node.dtype], state.lanes
         rows = []
         for lane in range(lanes):
             pointer = state.address(operand, const + lane * step, terms, (), scalar)
             load = f"load {vector(scalar, lanes)}, ptr {pointer}, align {BYTES[node.dtype]}"
             rows.append(state.at(level).assign(load))
-        memo[key] = transposed(state.at(level), rows, scalar)
-    return memo[key]
+        columns = transposed(state.at(level), rows, scalar)
+        memo.update(((key, i), text) for i, text in enumerate(columns))
+    return memo[key, number]
 
 
 def transposed(writer: Writer, rows: Sequence[str], scalar: str) -> list[str]:
