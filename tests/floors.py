@@ -50,15 +50,15 @@ ORDERS: dict[str, tuple[str, ...]] = {
         "ir": "jaxpr effects evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize masking",
         "compiler": """loops loopcheck reference lowering loopshow elementary passes fuse kernels
-            registers updating schedule buffers traffic disk pages llvm describe executable native
-            portable dispatch pipeline""",
+            tiling partial registers updating schedule buffers traffic disk pages llvm describe
+            executable native portable dispatch pipeline""",
         "compiler.passes": "inline fold simplify cse dce loops",
         "compiler.elementary": """floats exponential logarithm hyperbolic trigonometric
             inverse_trigonometric error_function inverse_error_function gamma powers bessel
             neighbor remainder""",
         "compiler.llvm": """target engine systems parallel pool arrays writer elements conversions
-            operations plan partial ranges rare evaluation memory accumulators emit functions gemm
-            conv library values control program""",
+            extrema operations plan stream partial ranges rare evaluation transpose memory
+            accumulators emit functions gemm conv library values control program""",
         "compiler.llvm.gemm": """scheme road micro vector pack blocks finish drive product""",
         "compiler.llvm.conv": """places copy steps problem forward few gradient depthwise plans""",
         "primitives": """nary structural cast compare complex_parts arithmetic exponential

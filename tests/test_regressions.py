@@ -304,8 +304,19 @@ def test_linearize_a_while_loop_whose_body_calls_a_program(inner: str) -> None:
         return lax.while_loop(lambda c: c[1] < 2, body, (x, 0))[0]
 
     x = jnp.arange(1.0, 3.0)
-    for value, tangent in (
-        fg.linearize(function, x)[1](x),
-        fg.vmap(lambda x: fg.linearize(function, x)[1](x))(x[:, None])[:, 0],
-    ):
-        np.testing.assert_allclose([value, tangent], 4 * x**4)
+    for take in (lambda f: f, fg.vmap, fg.jit):
+        moved = take(lambda x: fg.linearize(function, x)[1](x))(x)
+        np.testing.assert_allclose(moved, 4 * x**4)
+
+
+# a barrier has tangents only where its operands have
+
+
+def test_derivative_of_a_barrier_on_integers() -> None:
+    def function(x: Any, n: Any) -> Any:
+        n, x = lax.optimization_barrier((n, x))
+        return x * jnp.maximum(n, 1).astype(x.dtype)
+
+    assert float(fg.grad(function)(3.0, jnp.int32(2))) == 2
+    assert float(fg.jit(fg.grad(function))(3.0, jnp.int32(2))) == 2
+    assert float(fg.jvp(lambda x: function(x, jnp.int32(2)), (3.0,), (1.0,))[1]) == 2

@@ -1,4 +1,4 @@
-"""Where llvmlite cannot be imported, NumPy computes what jit has compiled, with the same results."""
+"""Where llvmlite cannot be imported, NumPy computes what jit compiles, with the same results."""
 
 import subprocess
 import sys

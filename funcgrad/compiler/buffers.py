@@ -164,7 +164,10 @@ class Planner:
     def plan_step(self, i: int, step: Step, wanted: dict[Var, int]) -> None:
         if isinstance(step, AliasStep):
             for out, source in zip(step.outs, step.ins, strict=True):
-                if isinstance(source, Var) and source in self.layout.of:
+                if isinstance(source, Literal):
+                    if out in self.in_memory or not self.layout.is_register(out):
+                        self.place(out, Storage("arena", -1, nbytes(out)))
+                elif source in self.layout.of:
                     self.place(out, self.layout.of[source])
             return
         if isinstance(step, ControlStep):

@@ -300,6 +300,7 @@ class Scheduler:
         return (
             size(producer.space) == size(group.space)
             and len(producer.graph.nodes) <= room
+            and self.in_memory.isdisjoint(producer.members)  # views that other steps read there
             and all(self.read_at.get(v, set()) <= {before, at} for v in producer.members)
             and all(
                 m.eqn.primitive in lowering.rules and not m.row for m in producer.members.values()

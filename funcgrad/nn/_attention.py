@@ -157,7 +157,7 @@ def queries_at_once(rows: int, target: int, source: int) -> int:
 def by_blocks(
     attend: Callable[..., tuple], block: int, q: Array, bias: Array | None, mask: Array | None
 ) -> tuple:
-    """`attend` to blocks of queries in turn; memory grows with the number of keys alone."""
+    """`attend` to blocks of queries in turn; beside the results, memory grows with the keys."""
     target = q.shape[1]
     count = -(-target // block)
 
@@ -165,8 +165,9 @@ def by_blocks(
         """The blocks along an axis, a new first one; None if x is the same for all queries."""
         if x is None or x.shape[axis] != target:
             return None
-        x = jnp.pad(x, [(0, count * block - target) if d == axis else (0, 0) for d in range(4)])
-        return jnp.moveaxis(x.reshape(*x.shape[:axis], count, block, *x.shape[axis + 1 :]), axis, 0)
+        more = [(0, count * block - target if d == axis else 0) for d in range(4)]
+        shape = (*x.shape[:axis], count, block, *x.shape[axis + 1 :])
+        return jnp.moveaxis(jnp.reshape(jnp.pad(x, more), shape), axis, 0)
 
     at = jnp.arange(count * block).reshape(count, block)
     blocks = (divided(q, 1), at, divided(bias, 2), divided(mask, 2))

@@ -92,9 +92,14 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     if nbytes < RECYCLED:
         return np.empty(shape, dtype)
     start, loan = pages.scratch(nbytes)
-    memory = (ctypes.c_char * nbytes).from_address(start)
+    memory: Any = (ctypes.c_char * nbytes).from_address(start)
     memory.loan = loan  # lives as long as the array
     return np.frombuffer(memory, dtype, size).reshape(shape)
+
+
+@functools.cache
+def _number(value: int, dtype: np.dtype) -> np.ndarray:
+    return np.full((1, 1), value, dtype)
 
 
 def room(size: int, dtype: Any) -> np.ndarray:
@@ -120,7 +125,7 @@ def transposed_copy(x: np.ndarray) -> np.ndarray:
 def clear_triangle(x: np.ndarray, lower: bool) -> None:
     """Write zeros below the diagonal of [count, m, n], or above it."""
     count, m, n = x.shape
-    zero = np.zeros((1, 1), x.dtype)
+    zero = _number(0, x.dtype)
     if lower:
         run("laset", x.dtype, count, b"U", n, m - 1, zero, zero, x[:, 1:], n)
     else:
@@ -161,7 +166,7 @@ def triangular_solve(
 ) -> list[np.ndarray]:
     """X with op(a) X = b, or X op(a) = b; op transposes for b"T", and conjugates too for b"C"."""
     count, m, n = b.shape
-    out, one = copy(b), np.ones((1, 1), b.dtype)
+    out, one = copy(b), _number(1, b.dtype)
     side, triangle = b"R" if left_side else b"L", b"U" if lower else b"L"
     diagonal = b"U" if unit_diagonal else b"N"
     a = np.ascontiguousarray(a)
@@ -169,14 +174,18 @@ def triangular_solve(
     return [out]
 
 
-def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Packed factors of [count, m, n], and the row that each row was swapped with."""
+def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Packed factors of [count, m, n], the row that each was swapped with, the order of rows."""
     count, m, n = x.shape
     packed = transposed_copy(x)
     pivots, info = empty((count, min(m, n)), np.int32), np.zeros(count, np.int32)
     run("getrf", x.dtype, count, m, n, packed, m, pivots, info)
+    # Row numbers are swapped as rows are; LAPACK swaps floats, which hold them exactly.
+    order = np.empty((count, m))
+    order[...] = np.arange(m)
+    run("laswp", order.dtype, count, 1, order, m, 1, min(m, n), pivots, 1)
     pivots -= 1
-    return transposed_copy(packed), pivots
+    return transposed_copy(packed), pivots, order.astype(np.int32)
 
 
 def qr(x: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:

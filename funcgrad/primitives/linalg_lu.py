@@ -75,9 +75,7 @@ def lu_evaluate(xp: Any, outs: Sequence[ShapedArray], x: Any) -> Sequence:
     if not x.size:
         pivots = xp.zeros(outs[1].shape, np.int32)
         return [x, pivots, *pivots_evaluate(xp, outs[2:], pivots, x.shape[-2])]
-    found = linalg_lapack.over_stack(outs[:2], linalg_lapack.lu, to_numpy(x))
-    factors, pivots = map(xp.asarray, found)
-    return [factors, pivots, *pivots_evaluate(xp, outs[2:], pivots, x.shape[-2])]
+    return list(map(xp.asarray, linalg_lapack.over_stack(outs, linalg_lapack.lu, to_numpy(x))))
 
 
 def pivots_evaluate(

@@ -15,7 +15,6 @@ from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, joined_effects
 from funcgrad.primitives.call import jit_p, program_call
 from funcgrad.transforms import backward, batching, forward, partial
 from funcgrad.transforms.backward import is_linear
-from funcgrad.transforms.forward import instantiate_zeros
 from funcgrad.transforms.partial import Partial, split_program
 
 remat_p = Primitive("checkpoint")
@@ -37,7 +36,7 @@ def barrier_forward(primals: Sequence, tangents: Sequence) -> tuple:
     outs = barrier(primals)
     if not any(present(tangents)):
         return outs, tangents
-    return outs, barrier([*map(instantiate_zeros, primals, tangents)])
+    return outs, spread(present(tangents), barrier(given(tangents)))
 
 
 def barrier_backward(cts: Sequence, *args: Any) -> list[Any]:

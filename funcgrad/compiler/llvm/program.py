@@ -27,7 +27,7 @@ from funcgrad.compiler.schedule import (
     RegisterStep,
     Step,
 )
-from funcgrad.ir.jaxpr import Eqn, Var
+from funcgrad.ir.jaxpr import Eqn, Literal, Var
 
 ENTRY, CALL = "entry", "call"
 # What `call` returns when an input is no contiguous array, and the words before the inputs.
@@ -136,6 +136,8 @@ class Emitter(Values):
             self.register_step(step, frame)
         elif isinstance(step, AliasStep):
             for out, source in zip(step.outs, step.ins, strict=True):
+                if isinstance(source, Literal) and out in frame.layout.of:
+                    self.copy(self.pointer(frame, out), self.literal(source), nbytes(out))
                 if frame.layout.is_register(out):
                     frame.elements[out] = self.elements(frame, source)
         elif isinstance(step, HostStep):

@@ -36,7 +36,14 @@ def column(state: Evaluation, node: Expr) -> tuple[str, int] | None:
     for axis, coeff in node.data[2]:
         number, level = state.axes[axis]
         square = state.kernel.extents[axis] == state.lanes == state.live
-        if coeff == 1 and isinstance(number, int) and square and _turns(state, node, axis):
+        inside = level > state.lane_level
+        if (
+            coeff == 1
+            and isinstance(number, int)
+            and square
+            and inside
+            and _turns(state, node, axis)
+        ):
             return _column(state, node, axis, number), level
     return None
 
