@@ -16,7 +16,7 @@ from funcgrad.compiler.llvm import engine
 from funcgrad.compiler.llvm.target import host_target
 from funcgrad.compiler.loopshow import show_kernel
 from funcgrad.compiler.pipeline import compiled, optimise
-from funcgrad.compiler.schedule import KernelStep
+from funcgrad.compiler.steps import KernelStep
 
 pytestmark = pytest.mark.skipif(not engine.available(), reason="needs llvmlite")
 

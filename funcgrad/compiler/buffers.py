@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.compiler.loops import BITS, ordered
 from funcgrad.compiler.lowering import Cond, Scan, element_type
-from funcgrad.compiler.schedule import (
+from funcgrad.compiler.steps import (
     AliasStep,
     Block,
     CallStep,

@@ -11,7 +11,8 @@ from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.loops import Kernel, Loop, structure
 from funcgrad.compiler.loopshow import INDENT, LEAVES, ExpressionWriter, show_kernel
 from funcgrad.compiler.lowering import Cond, Scan
-from funcgrad.compiler.schedule import (
+from funcgrad.compiler.schedule import schedule
+from funcgrad.compiler.steps import (
     AliasStep,
     CallStep,
     ControlStep,
@@ -20,7 +21,6 @@ from funcgrad.compiler.schedule import (
     Optimise,
     RegisterStep,
     Step,
-    schedule,
     writes_of,
 )
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Var

@@ -22,7 +22,8 @@ from funcgrad.compiler.llvm.library import NativeMachine, symbols
 from funcgrad.compiler.llvm.program import CALL, ENTRY, HostCall, Native, emit_program
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.llvm.values import POLL
-from funcgrad.compiler.schedule import Optimise, schedule
+from funcgrad.compiler.schedule import schedule
+from funcgrad.compiler.steps import Optimise
 from funcgrad.ir.jaxpr import ClosedJaxpr
 
 _Call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)

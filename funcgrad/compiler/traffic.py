@@ -12,7 +12,7 @@ from funcgrad.compiler.buffers import (
 )
 from funcgrad.compiler.loops import Expr, Kernel, Store, ordered, roots, structure, walk
 from funcgrad.compiler.lowering import Cond, Scan
-from funcgrad.compiler.schedule import (
+from funcgrad.compiler.steps import (
     AliasStep,
     ControlStep,
     KernelStep,

@@ -9,7 +9,7 @@ from funcgrad.compiler.kernels import work_of
 from funcgrad.compiler.llvm.elements import register
 from funcgrad.compiler.llvm.values import POLL, Frame, Values
 from funcgrad.compiler.lowering import Cond, Scan, While, element_type
-from funcgrad.compiler.schedule import CallStep, ControlStep, HostStep, KernelStep
+from funcgrad.compiler.steps import CallStep, ControlStep, HostStep, KernelStep
 from funcgrad.ir.jaxpr import Var
 
 # Elementary steps of work that take about a millisecond, and those of a turn.
@@ -201,7 +201,7 @@ def emit_scan(emitter: Values, i: int, step: ControlStep, control: Scan, frame: 
     arguments = [*consts, *map(handed_over, carries, found.values)]
     for var, pointer in zip(inputs[num_first:], along, strict=True):
         piece = slice_at(emitter, pointer, at, nbytes(var))
-        arguments.append(emitter_argument(emitter, body, var, piece))
+        arguments.append(slice_argument(emitter, body, var, piece))
     outputs = [value[1] if carry.spare else "" for carry, value in zip(carries, found.values)]
     for atom, pointer in zip(body.block.outputs[control.num_carry :], results, strict=True):
         outputs.append(slice_at(emitter, pointer, at, nbytes(atom)))
@@ -232,7 +232,7 @@ def slice_at(emitter: Values, pointer: str, turn: str, count: int) -> str:
     return emitter.advanced(pointer, offset)
 
 
-def emitter_argument(emitter: Values, body: Layout, var: Var, pointer: str) -> Any:
+def slice_argument(emitter: Values, body: Layout, var: Var, pointer: str) -> Any:
     """A slice as the body wants it."""
     if not body.is_register(var):
         return pointer

@@ -9,7 +9,7 @@ from funcgrad.compiler.llvm.conv.plans import plan
 from funcgrad.compiler.llvm.gemm.product import PARAMS, PRODUCTS, Matmul, matmul_ir, suffix
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.lowering import element_type
-from funcgrad.compiler.schedule import Address, LibraryCall, StridedView
+from funcgrad.compiler.steps import Address, LibraryCall, StridedView
 from funcgrad.ir.jaxpr import Eqn, Var
 
 Calls = tuple[tuple[LibraryCall, ...], int]

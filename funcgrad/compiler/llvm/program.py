@@ -17,7 +17,7 @@ from funcgrad.compiler.llvm.emit import emit_kernel, emit_scalars
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.llvm.values import Frame, Values
 from funcgrad.compiler.loops import Expr, Kernel, Loop, ordered, structure
-from funcgrad.compiler.schedule import (
+from funcgrad.compiler.steps import (
     Address,
     AliasStep,
     Block,

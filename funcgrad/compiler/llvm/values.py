@@ -8,7 +8,7 @@ from funcgrad.compiler.buffers import Layout, Storage, nbytes
 from funcgrad.compiler.llvm.elements import BYTES, MEMORY, constant
 from funcgrad.compiler.llvm.emit import Module, Writer
 from funcgrad.compiler.lowering import element_type
-from funcgrad.compiler.schedule import Block
+from funcgrad.compiler.steps import Block
 from funcgrad.ir.jaxpr import Atom, Literal, Var
 
 POLL = -1  # the number of the host call that lets Python look for signals
