@@ -138,7 +138,7 @@ def status(field: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rss", action="store_true")
     parser.add_argument("--resident", nargs=2, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
