@@ -65,3 +65,11 @@ def test_donated_array_that_is_returned_too():
     same, changed = fg.jit(lambda x: (x, x * 2.0), donate_argnums=0)(x)
     np.testing.assert_array_equal(same, np.arange(1000.0) * 3)
     np.testing.assert_array_equal(changed, np.arange(1000.0) * 6)
+
+
+def test_an_input_that_is_returned_shares_no_memory_with_the_result():
+    x = fresh()
+    out = fg.jit(lambda x: fnp.reshape(x, (10, 100)))(x)
+    same = fg.jit(lambda x: fg.lax.optimization_barrier(x))(x)
+    assert place(x) not in (place(out), place(same))
+    np.testing.assert_array_equal(same, x)

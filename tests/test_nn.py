@@ -51,7 +51,8 @@ def test_slopes(name):
     finite = points[np.isfinite(points) & (np.abs(points) < 1e3) & (points != 0)]
     bend = fg.vmap(fg.grad(fg.grad(ours)))(finite)
     same(bend, jax.vmap(jax.grad(jax.grad(theirs)))(finite), rtol=1e-4, atol=1e-5)
-    assert_allclose(fg.jit(ours)(points), ours(points), rtol=1e-6)
+    # Far to the left 1 + tanh and the like lose digits, and compiled code rounds otherwise.
+    assert_allclose(fg.jit(ours)(points), ours(points), rtol=1e-6, atol=2e-7)
 
 
 def test_slopes_at_the_joints():

@@ -42,6 +42,7 @@ class Layout:
     """Where the values of a block lie; `size` is the bytes of its arena."""
 
     block: Block
+    donated: frozenset[int]  # the inputs that may be written over
     of: dict[Var, Storage] = field(default_factory=dict)
     inner: dict[int, list["Layout"]] = field(default_factory=dict)
     extra: dict[int, list[Storage]] = field(default_factory=dict)
@@ -73,7 +74,7 @@ def reused_inputs(plan: Layout) -> dict[int, int]:
     found: dict[int, int] = {}
     for i, atom in enumerate(plan.block.outputs):
         storage = plan.of.get(atom) if isinstance(atom, Var) else None
-        if storage is None or storage.kind != "input" or atom in plan.block.inputs:
+        if storage is None or storage.kind != "input" or storage.number not in plan.donated:
             continue
         given = plan.block.inputs[storage.number].aval
         same = (given.shape, given.dtype) == (atom.aval.shape, atom.aval.dtype)
@@ -87,7 +88,7 @@ class Planner:
 
     def __init__(self, block: Block, donated: frozenset[int], nested: bool):
         self.block, self.donated, self.nested = block, donated, nested
-        self.layout = Layout(block)
+        self.layout = Layout(block, donated)
         self.in_memory = read_from_memory(block)
         self.end = len(block.steps)
         self.last = self.last_uses()
