@@ -63,12 +63,12 @@ def test_attention_of_one_example_and_half_precision():
 @pytest.mark.parametrize(
     "args, kwargs, said",
     [
-        ((QUERY, KEY, VALUE[:, 1:]), {}, r"value shape should be \(2, 6, 4, 8\), but got \(2, 5"),
-        ((QUERY, KEY, VALUE.astype(np.float16)), {}, "value dtype should be float32"),
+        ((QUERY, KEY, VALUE[:, 1:]), {}, r"value of shape \(2, 6, 4, 8\), and got \(2, 5"),
+        ((QUERY, KEY, VALUE.astype(np.float16)), {}, "value of dtype float32"),
         ((QUERY, KEY[:, :, :3], VALUE[:, :, :3]), {}, "3 do not divide 4"),
-        ((QUERY, KEY, VALUE), {"mask": SEEN.astype(int)}, "mask dtype should be bool"),
+        ((QUERY, KEY, VALUE), {"mask": SEEN.astype(int)}, "mask of dtype bool"),
         ((QUERY, KEY, VALUE), {"bias": draw(1, 3, T, S)}, r"bias shape .* \(2, 4, 5, 6\)"),
-        ((QUERY, KEY, VALUE), {"query_seq_lengths": LENGTHS[:1]}, "query_seq_lengths shape"),
+        ((QUERY, KEY, VALUE), {"query_seq_lengths": LENGTHS[:1]}, "query_seq_lengths of shape"),
         ((QUERY, KEY, VALUE), {"implementation": "cudnn"}, "'cudnn'"),
     ],
 )

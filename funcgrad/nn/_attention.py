@@ -244,12 +244,12 @@ def check(name: str, x: Array, shape: tuple[int | None, ...], dtype: Any) -> Non
     """Raise unless x has this dtype and this shape, in which None stands for any size."""
     if x.dtype != dtype:
         raise ValueError(
-            f"dot_product_attention: {name} dtype should be {dtype}, but got {x.dtype}"
+            f"dot_product_attention takes {name} of dtype {dtype}, and got {x.dtype}"
         )
     if x.ndim != len(shape) or any(w not in (None, n) for n, w in zip(x.shape, shape)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(
-            f"dot_product_attention: {name} shape should be ({wanted}), but got {x.shape}"
+            f"dot_product_attention takes {name} of shape ({wanted}), and got {x.shape}"
         )
 
 
