@@ -243,9 +243,7 @@ def as_lengths(name: str, lengths: Any, batch: int) -> Array | None:
 def check(name: str, x: Array, shape: tuple[int | None, ...], dtype: Any) -> None:
     """Raise unless x has this dtype and this shape, in which None stands for any size."""
     if x.dtype != dtype:
-        raise ValueError(
-            f"dot_product_attention takes {name} of dtype {dtype}, and got {x.dtype}"
-        )
+        raise ValueError(f"dot_product_attention takes {name} of dtype {dtype}, and got {x.dtype}")
     if x.ndim != len(shape) or any(w not in (None, n) for n, w in zip(x.shape, shape)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(
