@@ -35,7 +35,6 @@ REGISTERS = 1
 LOOK_BACK = 8
 # Multiplications up to which a product is an ordinary reduction, fused with what is around it.
 SMALL_PRODUCT = 4096
-
 # Maps that an update takes in at most.
 MOST_ABSORBED = 8
 # Views that one may be made of: each use of it goes through them all, the shared ones again.

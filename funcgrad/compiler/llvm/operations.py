@@ -5,6 +5,7 @@ Arithmetic on half types is done in f32: its operands come widened and its resul
 
 from collections.abc import Callable, Mapping, Sequence
 
+from funcgrad.base.errors import CodeGenerationError
 from funcgrad.compiler.llvm import conversions, extrema
 from funcgrad.compiler.llvm.elements import (
     BYTES,
@@ -105,7 +106,7 @@ class Operations:
         else:
             special = SPECIAL.get(op)
             if special is None:
-                raise NotImplementedError(f"{node!r} on {dtype} has no form in LLVM.")
+                raise CodeGenerationError(f"{node!r} on {dtype} has no form in LLVM")
             result = special(self, node, args, dtype, lanes)
         if node.dtype in HALVES and op not in ON_BITS and op != "convert":
             return conversions.narrow(self, result, node.dtype, lanes)
