@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from funcgrad.compiler.buffers import Layout, carries_of, nbytes, rewritten
 from funcgrad.compiler.kernels import work_of
 from funcgrad.compiler.llvm.elements import register
-from funcgrad.compiler.llvm.values import POLL, Frame, Values
+from funcgrad.compiler.llvm.sequence import Place
+from funcgrad.compiler.llvm.values import POLL, Argument, Frame, Values
 from funcgrad.compiler.lowering import Cond, Scan, While, element_type
 from funcgrad.compiler.steps import CallStep, ControlStep, HostStep, KernelStep
 from funcgrad.ir.jaxpr import Var
@@ -20,22 +21,31 @@ PRODUCTS_PER_WORK = 4
 TURNS_EXPECTED = 64
 
 
-class Carry(NamedTuple):
-    """A carried value: in registers as `elements`, else in `buffer`, and in turns in `spare`.
+class Pair(NamedTuple):
+    """The buffers of a carry: where its value lies, and where a turn makes the next one.
 
-    A carry that its loop rewrites in place has no spare buffer.
+    A carry that its loop rewrites in place has no other buffer.
     """
 
+    current: Place
+    other: Place | None
+
+
+# A carried value: the names of its elements, or its buffers.
+Value = tuple[str, ...] | Pair
+
+
+class Carry(NamedTuple):
+    """A carried value as it is before the first turn."""
+
     var: Var
-    elements: tuple[str, ...]
-    buffer: str
-    spare: str
+    first: Value
 
 
 class Heads(NamedTuple):
     """The phi nodes at the head of a loop, to be completed once the next values are known."""
 
-    values: list[Any]  # for each carry its elements, or its (current, other) pointers
+    values: list[Value]
     places: list[tuple[int, str, str, str]]  # (line, name, type, first value)
 
 
@@ -66,18 +76,19 @@ def first_carries(
     first = control.num_consts if isinstance(control, Scan) else control.body_consts
     spares = frame.layout.extra[i][1:]
     carries: list[Carry] = []
-    copies: list[tuple[str, str, int]] = []
+    copies: list[tuple[Place, Place, int]] = []
     for j, (out, atom) in enumerate(carries_of(step)):
         var = body.block.inputs[first + j]
         if body.is_register(var):
-            carries.append(Carry(var, emitter.argument(frame, body, var, atom), "", ""))
+            carries.append(Carry(var, emitter.all_elements(frame, atom)))
             continue
-        buffer, source = emitter.pointer(frame, out), emitter.pointer(frame, atom)
-        spare = "" if rewritten(body, first + j, j) else emitter.storage(frame, spares[j])
-        if spare and start_in_spare:
-            buffer, spare = spare, buffer
+        buffer, source, spare = emitter.place(frame, out), emitter.place(frame, atom), None
+        if not rewritten(body, first + j, j):
+            pair = buffer, emitter.storage(frame, spares[j])
+            named = [Place(emitter.pointer(place)) for place in pair]
+            buffer, spare = reversed(named) if start_in_spare else named
         copies.append((buffer, source, nbytes(atom)))
-        carries.append(Carry(var, (), buffer, spare))
+        carries.append(Carry(var, Pair(buffer, spare)))
     for target, source, count in copies:
         emitter.copy(target, source, count)
     return carries
@@ -86,15 +97,15 @@ def first_carries(
 def heads(emitter: Values, carries: Sequence[Carry]) -> Heads:
     """Places for the phi nodes of the carries."""
     found = Heads([], [])
-    for carry in carries:
-        if carry.elements:
-            kind = register(element_type(carry.var.aval.dtype) or "")
-            found.values.append(tuple(phi(emitter, found, kind, e) for e in carry.elements))
-        elif carry.spare:
-            current = phi(emitter, found, "ptr", carry.buffer)
-            found.values.append((current, phi(emitter, found, "ptr", carry.spare)))
+    for var, first in carries:
+        if not isinstance(first, Pair):
+            kind = register(element_type(var.aval.dtype) or "")
+            found.values.append(tuple(phi(emitter, found, kind, e) for e in first))
+        elif first.other:
+            pointers = [phi(emitter, found, "ptr", p.base) for p in (first.current, first.other)]
+            found.values.append(Pair(*map(Place, pointers)))
         else:
-            found.values.append((carry.buffer, ""))
+            found.values.append(first)
     return found
 
 
@@ -114,16 +125,14 @@ def complete(
         emitter.writer.lines[line] = text
 
 
-def following(
-    emitter: Values, carries: Sequence[Carry], values: Sequence[Any], inner: Frame
-) -> list[str]:
+def following(emitter: Values, values: Sequence[Value], inner: Frame) -> list[str]:
     """What the phi nodes take on at the end of a turn, in their order."""
     found: list[str] = []
-    for carry, value, atom in zip(carries, values, inner.layout.block.outputs, strict=False):
-        if carry.elements:
+    for value, atom in zip(values, inner.layout.block.outputs, strict=False):
+        if not isinstance(value, Pair):
             found += emitter.elements(inner, atom)
-        elif carry.spare:
-            found += [value[1], value[0]]
+        elif value.other:
+            found += [value.other.base, value.current.base]
     return found
 
 
@@ -181,12 +190,12 @@ def emit_scan(emitter: Values, i: int, step: ControlStep, control: Scan, frame: 
         emitter.argument(frame, body, v, a)
         for v, a in zip(inputs[: control.num_consts], eqn.invars, strict=False)
     ]
-    along = [emitter.pointer(frame, a) for a in eqn.invars[num_first:]]
-    results = [emitter.pointer(frame, v) for v in eqn.outvars[control.num_carry :]]
+    along = [emitter.place(frame, a) for a in eqn.invars[num_first:]]
+    results = [emitter.place(frame, v) for v in eqn.outvars[control.num_carry :]]
     if control.length == 0:
-        for carry, out in zip(carries, eqn.outvars, strict=False):
-            if carry.elements:
-                emitter.put_result(frame, out, carry.elements)
+        for (_, first), out in zip(carries, eqn.outvars, strict=False):
+            if not isinstance(first, Pair):
+                emitter.put_result(frame, out, first)
         return
     arena = emitter.storage(frame, frame.layout.extra[i][0])
     before, head = writer.current, writer.label("scan")
@@ -198,45 +207,50 @@ def emit_scan(emitter: Values, i: int, step: ControlStep, control: Scan, frame: 
     at = turn
     if control.reverse:
         at = writer.assign(f"sub i64 {control.length - 1}, {turn}")
-    arguments = [*consts, *map(handed_over, carries, found.values)]
-    for var, pointer in zip(inputs[num_first:], along, strict=True):
-        piece = slice_at(emitter, pointer, at, nbytes(var))
+    arguments = [*consts, *map(handed_over, found.values)]
+    for var, whole in zip(inputs[num_first:], along, strict=True):
+        piece = slice_at(emitter, whole, at, nbytes(var))
         arguments.append(slice_argument(emitter, body, var, piece))
-    outputs = [value[1] if carry.spare else "" for carry, value in zip(carries, found.values)]
-    for atom, pointer in zip(body.block.outputs[control.num_carry :], results, strict=True):
-        outputs.append(slice_at(emitter, pointer, at, nbytes(atom)))
+    outputs = list(map(made_in, found.values))
+    for atom, whole in zip(body.block.outputs[control.num_carry :], results, strict=True):
+        outputs.append(slice_at(emitter, whole, at, nbytes(atom)))
     inner = emitter.inner_frame(body, arena, arguments, outputs)
     emitter.block(body.block, inner)
     emitter.finish_outputs(body.block, inner)
     poll(emitter, body, turn)
     next_turn = writer.assign(f"add i64 {turn}, 1")
-    next_values = following(emitter, carries, found.values, inner)
+    next_values = following(emitter, found.values, inner)
     again = writer.assign(f"icmp ult i64 {next_turn}, {control.length}")
     after, latch = writer.label("scanned"), writer.current
     writer.branch(again, head, after)
     complete(emitter, counting, [next_turn], before, latch)
     complete(emitter, found, next_values, before, latch)
     writer.begin(after)
-    for carry, out, atom in zip(carries, eqn.outvars, body.block.outputs, strict=False):
-        if carry.elements:
+    for (_, first), out, atom in zip(carries, eqn.outvars, body.block.outputs, strict=False):
+        if not isinstance(first, Pair):
             emitter.put_result(frame, out, emitter.elements(inner, atom))
 
 
-def handed_over(carry: Carry, value: Any) -> Any:
-    return value if carry.elements else value[0]
+def handed_over(value: Value) -> Argument:
+    return value.current if isinstance(value, Pair) else value
 
 
-def slice_at(emitter: Values, pointer: str, turn: str, count: int) -> str:
+def made_in(value: Value) -> Place | None:
+    return value.other if isinstance(value, Pair) else None
+
+
+def slice_at(emitter: Values, whole: Place, turn: str, count: int) -> Place:
     """Where the slice of a turn begins."""
     offset = emitter.writer.assign(f"mul i64 {turn}, {count}")
-    return emitter.advanced(pointer, offset)
+    pointer = emitter.pointer(whole)
+    return Place(emitter.writer.assign(f"getelementptr i8, ptr {pointer}, i64 {offset}"))
 
 
-def slice_argument(emitter: Values, body: Layout, var: Var, pointer: str) -> Any:
+def slice_argument(emitter: Values, body: Layout, var: Var, piece: Place) -> Argument:
     """A slice as the body wants it."""
     if not body.is_register(var):
-        return pointer
-    return emitter.load_all(pointer, element_type(var.aval.dtype) or "", var.aval.size)
+        return piece
+    return emitter.load_all(piece, element_type(var.aval.dtype) or "", var.aval.size)
 
 
 # while
@@ -257,42 +271,42 @@ def emit_while(emitter: Values, i: int, step: ControlStep, control: While, frame
         for v, a in zip(body.block.inputs[:num_body], eqn.invars[num_test:], strict=False)
     ]
     arena = emitter.storage(frame, frame.layout.extra[i][0])
-    body_arena = emitter.advanced(arena, test.size)
+    body_arena = arena.on(test.size)
     before, head = writer.current, writer.label("while")
     writer.jump(head)
     writer.begin(head)
     counting = Heads([], [])
     turn = phi(emitter, counting, "i64", "0")
     found = heads(emitter, carries)
-    current = list(map(handed_over, carries, found.values))
-    testing = emitter.inner_frame(test, arena, [*test_consts, *current], [""])
+    current = list(map(handed_over, found.values))
+    testing = emitter.inner_frame(test, arena, [*test_consts, *current], [None])
     emitter.block(test.block, testing)
     (going,) = emitter.elements(testing, test.block.outputs[0])
     go, after = writer.label("body"), writer.label("done")
     writer.branch(going, go, after)
     writer.begin(go)
-    outputs = [value[1] if c.spare else "" for c, value in zip(carries, found.values, strict=True)]
+    outputs = list(map(made_in, found.values))
     inner = emitter.inner_frame(body, body_arena, [*body_consts, *current], outputs)
     emitter.block(body.block, inner)
     emitter.finish_outputs(body.block, inner)
     poll(emitter, body, turn)
     next_turn = writer.assign(f"add i64 {turn}, 1")
-    next_values = following(emitter, carries, found.values, inner)
+    next_values = following(emitter, found.values, inner)
     latch = writer.current
     writer.jump(head)
     complete(emitter, counting, [next_turn], before, latch)
     complete(emitter, found, next_values, before, latch)
     writer.begin(after)
-    for carry, value, out in zip(carries, found.values, eqn.outvars, strict=True):
-        if carry.elements:
+    for (_, first), value, out in zip(carries, found.values, eqn.outvars, strict=True):
+        if not isinstance(value, Pair):
             emitter.put_result(frame, out, value)
-        elif carry.spare:
-            copy_unless_there(emitter, carry.buffer, value[0], nbytes(out))
+        elif isinstance(first, Pair) and first.other:
+            copy_unless_there(emitter, first.current, value.current, nbytes(out))
 
 
-def copy_unless_there(emitter: Values, target: str, source: str, count: int) -> None:
+def copy_unless_there(emitter: Values, target: Place, source: Place, count: int) -> None:
     writer = emitter.writer
-    there = writer.assign(f"icmp eq ptr {target}, {source}")
+    there = writer.assign(f"icmp eq ptr {target.base}, {source.base}")
     move, after = writer.label("move"), writer.label("there")
     writer.branch(there, after, move)
     writer.begin(move)
@@ -312,7 +326,7 @@ def emit_cond(emitter: Values, i: int, step: ControlStep, frame: Frame) -> None:
     after = writer.label("joined")
     in_memory = [not layouts[0].is_register(v) for v in eqn.outvars]
     outputs = [
-        emitter.pointer(frame, v) if memory else ""
+        emitter.place(frame, v) if memory else None
         for v, memory in zip(eqn.outvars, in_memory, strict=True)
     ]
     arguments = [

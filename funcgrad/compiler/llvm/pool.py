@@ -108,7 +108,7 @@ def pool() -> Pool:
 @functools.cache
 def symbols() -> dict[str, int]:
     """The functions that programs call, by name."""
-    names = ("fg_parallel", "fg_enter", "fg_leave")
+    names = ("fg_steps", "fg_parallel", "fg_enter", "fg_leave")
     return {name: pool().code.address(name) for name in names}
 
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from funcgrad.compiler.buffers import Layout, nbytes, reused_inputs
 from funcgrad.compiler.kernels import picoseconds
-from funcgrad.compiler.llvm import arrays, control
+from funcgrad.compiler.llvm import arrays, control, sequence
 from funcgrad.compiler.llvm.elements import MEMORY, constant, register
 from funcgrad.compiler.llvm.emit import emit_kernel, emit_scalars
+from funcgrad.compiler.llvm.sequence import Place
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.llvm.values import Frame, Values
 from funcgrad.compiler.loops import Expr, Kernel, Loop, ordered, structure
@@ -22,6 +23,7 @@ from funcgrad.compiler.steps import (
     AliasStep,
     Block,
     CallStep,
+    ControlStep,
     HostStep,
     KernelStep,
     RegisterStep,
@@ -84,28 +86,34 @@ class Emitter(Values):
         self.consts: list[Any] = []
         self.host_calls: list[HostCall] = []
         self.symbols: set[str] = set()
-        self.most_operands, self.most_words = 1, 1
+        self.run: list[sequence.Call] = []  # steps in a row that are not written yet
+        self.runs = 0
+        self.most_words = 1
+        self.slots: dict[str, int] = {}  # where the table of bases holds a pointer
+        self.used: set[str] = set()  # bases from the table that the code names itself
 
     def entry(self, block: Block, plan: Layout) -> None:
         num_in, num_out = len(block.inputs), len(block.outputs)
-        arena, self.host, self.table = (self.loaded("%table", i) for i in range(HEAD))
-        inputs = [self.loaded("%table", HEAD + i) for i in range(num_in)]
-        outputs = [self.loaded("%table", HEAD + num_in + i) for i in range(num_out)]
+        words = HEAD + num_in + num_out
+        consts = constants_of(block)
+        self.slots = {f"%word{i}": 1 + i for i in range(words)}
+        self.slots |= {f"%const{i}": 1 + words + i for i in range(consts)}
+        inputs = [Place(f"%word{HEAD + i}") for i in range(num_in)]
+        outputs: list[Place | None] = [Place(f"%word{HEAD + num_in + i}") for i in range(num_out)]
         for i in reused_inputs(plan):
-            outputs[i] = ""
-        frame = Frame(plan, arena, inputs, outputs)
+            outputs[i] = None
+        frame = Frame(plan, Place("%word0"), inputs, outputs)
         self.writer.begin("start")
         self.block(block, frame)
         self.finish_outputs(block, frame)
         self.writer.emit("ret i32 0")
         head = [
             f"define i32 @{ENTRY}(ptr %table) nounwind {{",
-            f"  %operands = alloca [{self.most_operands} x ptr]",
+            f"  %words = alloca [{self.most_words} x i64]",
             "  %request = alloca {i64, ptr}",
             "  %operands_at = getelementptr i64, ptr %request, i64 1",
-            "  store ptr %operands, ptr %operands_at",
-            f"  %words = alloca [{self.most_words} x i64]",
-            *self.prologue,
+            "  store ptr %words, ptr %operands_at",
+            *self.bases(words, consts),
             "  br label %start",
         ]
         tail = ["failed:", "  ret i32 1", "}"]
@@ -116,20 +124,51 @@ class Emitter(Values):
         self.symbols.update((arrays.NAME, "fg_enter", "fg_leave"))
         self.module.functions.append(call_text(num_in, num_in + num_out))
 
+    def bases(self, words: int, consts: int) -> list[str]:
+        """The table of bases: zero, the program's words, its constants, and what loops point at."""
+        move = "call void @llvm.memmove.p0.p0.i64"
+        size = max(self.slots.values(), default=0) + 1
+        return [
+            f"  %bases = alloca [{size} x ptr]",
+            "  store ptr null, ptr %bases",
+            "  %base1 = getelementptr ptr, ptr %bases, i64 1",
+            f"  {move}(ptr %base1, ptr %table, i64 {8 * words}, i1 0)",
+            "  %consts_at = getelementptr ptr, ptr %table, i64 2",
+            "  %consts = load ptr, ptr %consts_at",
+            f"  %base2 = getelementptr ptr, ptr %bases, i64 {1 + words}",
+            f"  {move}(ptr %base2, ptr %consts, i64 {8 * consts}, i1 0)",
+            *(
+                line
+                for name in sorted(self.used)
+                for line in (
+                    f"  {name}_at = getelementptr ptr, ptr %bases, i64 {self.slots[name]}",
+                    f"  {name} = load ptr, ptr {name}_at",
+                )
+            ),
+        ]
+
+    def direct(self, base: str) -> str:
+        if base in self.slots and base.startswith(("%word", "%const")):
+            self.used.add(base)
+        return base
+
     # blocks
 
     def block(self, block: Block, frame: Frame) -> None:
         """The code of a block's steps."""
         for _, const in block.consts:
-            frame.consts.append(self.loaded(self.table, len(self.consts)))
+            frame.consts.append(Place(f"%const{len(self.consts)}"))
             self.consts.append(const)
         for var in block.inputs:
             if var in frame.elements and var in frame.layout.of:
                 self.keep(frame, var, frame.elements[var])
         for i, step in enumerate(block.steps):
             self.step(i, step, frame)
+        self.finish_run()
 
     def step(self, i: int, step: Step, frame: Frame) -> None:
+        if not isinstance(step, (KernelStep, CallStep)):
+            self.finish_run()
         if isinstance(step, KernelStep):
             self.kernel_step(step, frame)
         elif isinstance(step, RegisterStep):
@@ -137,7 +176,7 @@ class Emitter(Values):
         elif isinstance(step, AliasStep):
             for out, source in zip(step.outs, step.ins, strict=True):
                 if isinstance(source, Literal) and out in frame.layout.of:
-                    self.copy(self.pointer(frame, out), self.literal(source), nbytes(out))
+                    self.copy(self.place(frame, out), self.literal(source), nbytes(out))
                 if frame.layout.is_register(out):
                     frame.elements[out] = self.elements(frame, source)
         elif isinstance(step, HostStep):
@@ -149,34 +188,43 @@ class Emitter(Values):
 
     # steps
 
-    def point_at(self, pointers: Sequence[str]) -> None:
-        """Fill the array of operand pointers that kernels and library steps are given."""
-        self.most_operands = max(self.most_operands, len(pointers))
-        for i, pointer in enumerate(pointers):
-            at = self.writer.assign(f"getelementptr ptr, ptr %operands, i64 {i}")
-            self.writer.emit(f"store ptr {pointer}, ptr {at}")
+    def finish_run(self) -> None:
+        """Write the call that goes through the steps put off so far."""
+        if not self.run:
+            return
+        bases = dict.fromkeys(o.base for c in self.run for o in c.operands if isinstance(o, Place))
+        for base in bases:
+            if base.startswith("%v"):
+                at = self.writer.assign(f"getelementptr ptr, ptr %bases, i64 {self.slot(base)}")
+                self.writer.emit(f"store ptr {base}, ptr {at}")
+        name = f"run{self.runs}"
+        self.runs += 1
+        self.most_words = max(self.most_words, *(len(call.operands) for call in self.run))
+        self.module.declare(sequence.DECLARATION)
+        self.symbols.add(sequence.NAME)
+        self.module.functions.append(sequence.data(name, self.run, self.slot))
+        self.writer.emit(
+            f"call void @{sequence.NAME}(ptr @{name}, i64 {len(self.run)}, ptr %bases, ptr %words)"
+        )
+        self.run = []
+
+    def slot(self, base: str) -> int:
+        return self.slots.setdefault(base, len(self.slots) + 1)
 
     def kernel_step(self, step: KernelStep, frame: Frame) -> None:
         kernel = step.fused.kernel
         if step.updated is not None:
-            target = self.pointer(frame, step.fused.writes[0])
-            self.copy(target, self.pointer(frame, step.updated), nbytes(step.updated))
+            target, source = (self.place(frame, v) for v in (step.fused.writes[0], step.updated))
+            if target != source:
+                self.finish_run()
+                self.copy(target, source, nbytes(step.updated))
         (top,) = kernel.body
         assert isinstance(top, Loop)
         extent = kernel.extents[top.axis]
-        if extent == 0:
-            return
-        self.point_at([self.pointer(frame, v) for v in step.fused.operands])
-        name = self.kernel_name(kernel, step.names)
-        grain = grain_of(kernel, top)
-        if grain < extent:
-            self.module.declare("declare void @fg_parallel(ptr, ptr, i64, i64)")
-            self.writer.emit(
-                f"call void @fg_parallel(ptr @{name}, ptr %operands, i64 {extent}, i64 {grain})"
-            )
-            self.symbols.add("fg_parallel")
-        else:
-            self.writer.emit(f"call void @{name}(ptr %operands, i64 0, i64 {extent})")
+        if extent:
+            name = self.kernel_name(kernel, step.names)
+            operands = [self.place(frame, v) for v in step.fused.operands]
+            self.run.append(sequence.Call(name, extent, grain_of(kernel, top), operands))
 
     def kernel_name(self, kernel: Kernel, names: Sequence[str]) -> str:
         """The function of a kernel, written when it is met for the first time."""
@@ -207,7 +255,7 @@ class Emitter(Values):
         _, const, _, coeffs, guarded = node.data
         if frame.layout.is_register(var) and not coeffs and not guarded:
             return self.elements(frame, var)[const]
-        pointer = self.pointer(frame, var)
+        pointer = self.pointer(self.place(frame, var))
         at = str(const)
         for arg, coeff in zip(node.args, coeffs, strict=False):
             (value,) = self.scalars([arg], leaves)
@@ -226,7 +274,11 @@ class Emitter(Values):
 
     def host_step(self, eqn: Eqn, frame: Frame) -> None:
         atoms = [*eqn.invars, *eqn.outvars]
-        self.point_at([self.pointer(frame, v) for v in atoms])
+        self.most_words = max(self.most_words, len(atoms))
+        for i, atom in enumerate(atoms):
+            pointer = self.pointer(self.place(frame, atom))
+            at = self.writer.assign(f"getelementptr ptr, ptr %words, i64 {i}")
+            self.writer.emit(f"store ptr {pointer}, ptr {at}")
         self.host_calls.append(HostCall(eqn))
         self.call_host(len(self.host_calls) - 1)
         for var in eqn.outvars:
@@ -234,20 +286,22 @@ class Emitter(Values):
 
     def call_step(self, i: int, step: CallStep, frame: Frame) -> None:
         """Calls of library functions, whose words lie where no other step's do at that time."""
-        places = [self.pointer(frame, v) for v in (*step.reads, step.out)]
+        places = [self.place(frame, v) for v in (*step.reads, step.out)]
         places += [self.storage(frame, s) for s in frame.layout.extra.get(i, ())]
         for call in step.calls:
-            self.most_words = max(self.most_words, len(call.words))
-            for k, word in enumerate(call.words):
-                at = self.writer.assign(f"getelementptr i64, ptr %words, i64 {k}")
-                if isinstance(word, Address):
-                    place = self.advanced(places[word.number], word.offset)
-                    self.writer.emit(f"store ptr {place}, ptr {at}")
-                else:
-                    self.writer.emit(f"store i64 {word}, ptr {at}")
+            words = [
+                places[word.number].on(word.offset) if isinstance(word, Address) else word
+                for word in call.words
+            ]
             self.module.declare(f"declare void @{call.symbol}(ptr)")
             self.symbols.add(call.symbol)
-            self.writer.emit(f"call void @{call.symbol}(ptr %words)")
+            self.run.append(sequence.Call(call.symbol, 0, 0, words))
+
+
+def constants_of(block: Block) -> int:
+    """How many constants a block holds, with those of the blocks inside it."""
+    inner = [b for step in block.steps if isinstance(step, ControlStep) for b in step.blocks]
+    return len(block.consts) + sum(map(constants_of, inner))
 
 
 def call_text(inputs: int, arrays_in_all: int) -> str:
