@@ -170,5 +170,5 @@ def parts_of(kernel: Kernel) -> list[int]:
     """How many turns of the outermost loop one thread takes at a time, if they are shared."""
     (top,) = kernel.body
     assert isinstance(top, Loop)
-    grain = grain_of(kernel, top)
+    grain = grain_of(kernel)
     return [grain] if grain < kernel.extents[top.axis] else []

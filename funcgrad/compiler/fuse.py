@@ -58,7 +58,7 @@ class Group:
 
     def _restart(self, extents: list[int], index: list[Index]) -> None:
         """Begin the expressions anew; `index` is the index into the space, over these axes."""
-        self.graph = Graph(extents)
+        self.graph = Graph(extents, deferring=True)
         self.index = tuple(index)
         self.operands: dict[Var, int] = {}
         self._known: dict[tuple, tuple[Expr, ...]] = {}
@@ -180,11 +180,11 @@ class Group:
         """Take an elementwise equation in, if the group can compute it at its index."""
         if self.going is not None and (row or eqn.outvars[0].aval.shape != self.space):
             return False
-        before = len(self.graph.nodes)
+        before = self.graph.size
         if not self._join(Member(eqn, row), lambda: [self.output(v) for v in eqn.outvars]):
             return False
         # Rows that lie together are folded one at a time, and so would this be computed.
-        costly = len(self.graph.nodes) - before > CHEAP_NODES
+        costly = self.graph.size - before > CHEAP_NODES
         if row and costly and self.rows_lie_together() and size(self.rows) > 1:
             for var in eqn.outvars:
                 del self.members[var]
@@ -256,7 +256,7 @@ class Group:
             folded = self._num_accs and not self.rows_lie_together()
             if again and folded and any_acc(found):
                 break
-            if len(self.graph.nodes) > LARGEST_GRAPH and len(self.members) > len(outvars):
+            if self.graph.size > LARGEST_GRAPH and len(self.members) > len(outvars):
                 break
             return True
         for var in outvars:

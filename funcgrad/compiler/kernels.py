@@ -20,9 +20,11 @@ from funcgrad.compiler.loops import (
     Reduce,
     Statement,
     Store,
+    alike,
     ordered,
     roots,
     walk,
+    weight,
 )
 from funcgrad.compiler.lowering import element_type, linear
 from funcgrad.ir.jaxpr import Var
@@ -88,19 +90,45 @@ def planned(group: Group, needed: Sequence[Var]) -> Plan:
     return arrange(group, stores) if group.going is None else arrange_in_order(group, stores)
 
 
-def assemble(group: Group, plan: Plan, writes: Sequence[Var], vector_bytes: int) -> Fused:
-    """The kernel of a plan, with the values that its operands are."""
-    merged = Merger(group.graph, plan)
-    operands = sorted(group.operands, key=group.operands.__getitem__)
-    reads = tuple(operands[i] for i in merged.reads)
-    body, extents = merged.loops(vector_bytes)
-    types = [Operand(element_type(v.aval.dtype) or "", False) for v in reads]
-    types += [Operand(element_type(v.aval.dtype) or "", True) for v in writes]
-    kernel = Kernel(tuple(types), extents, body, plan.lanes_along is not Lanes.INNER)
-    once = all(not isinstance(s, Reduce) for _, body in plan.phases for s in body)
-    passes_once = len(plan.phases) <= 1 and once
-    aligned = aligned_reads(kernel, reads) if passes_once else {}
-    return Fused(kernel, reads, tuple(writes), aligned)
+class Kernels:
+    """Puts the kernels of one program together; plans that are alike are one kernel."""
+
+    def __init__(self, vector_bytes: int):
+        self.vector_bytes = vector_bytes
+        self._known: dict[tuple, tuple[Kernel, tuple[int, ...], dict[int, int]]] = {}
+
+    def assemble(self, group: Group, plan: Plan, writes: Sequence[Var]) -> Fused:
+        """The kernel of a plan, with the values that its operands are."""
+        operands = sorted(group.operands, key=group.operands.__getitem__)
+        types = tuple(element_type(v.aval.dtype) or "" for v in writes)
+        key = (tuple(group.graph.extents), types, shape_of(plan))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._made(group.graph, plan, types)
+        kernel, numbers, aligned = found
+        reads = tuple(operands[i] for i in numbers)
+        return Fused(kernel, reads, tuple(writes), {reads[i]: n for i, n in aligned.items()})
+
+    def _made(
+        self, graph: Graph, plan: Plan, written: Sequence[str]
+    ) -> tuple[Kernel, tuple[int, ...], dict[int, int]]:
+        """A kernel, the numbers of the operands that it reads, and those it reads aligned."""
+        merged = Merger(graph, plan)
+        body, extents = merged.loops(self.vector_bytes)
+        types = [Operand(d, False) for d in merged.types] + [Operand(d, True) for d in written]
+        kernel = Kernel(tuple(types), extents, body, plan.lanes_along is not Lanes.INNER)
+        once = all(not isinstance(s, Reduce) for _, body in plan.phases for s in body)
+        passes_once = len(plan.phases) <= 1 and once
+        aligned = aligned_reads(kernel, len(merged.reads)) if passes_once else {}
+        return kernel, tuple(merged.reads), aligned
+
+
+def shape_of(plan: Plan) -> tuple:
+    """What two plans have in common exactly when their kernels are the same."""
+    statements = [s for _, body in plan.phases for s in body]
+    accs = tuple((accs, len(body)) for accs, body in plan.phases)
+    ways = (plan.outer, plan.inner, plan.lanes_along, plan.vector, accs)
+    return ways, alike([*statements, *plan.last])
 
 
 def arrange(group: Group, stores: dict[Var, Store]) -> Plan:
@@ -178,9 +206,10 @@ class Merger:
         ]
         self.nodes = ordered(self.values)
         combined = [e for s in statements if isinstance(s, Prefix) for e in s.combine.results]
-        self.large = len(self.nodes) + len(ordered(combined)) > LARGE_BODY
-        numbers = {n.data[0] for n in self.nodes if n.op == "read"}
-        self.reads = sorted(n for n in numbers if n < WRITTEN)
+        self.large = sum(map(weight, (*self.nodes, *ordered(combined)))) > LARGE_BODY
+        types = {n.data[0]: n.dtype for n in self.nodes if n.op == "read"}
+        self.reads = sorted(n for n in types if n < WRITTEN)
+        self.types = [types[n] for n in self.reads]
         self.number = {old: new for new, old in enumerate(self.reads)}
         for statement in statements:
             if isinstance(statement, Store):
@@ -192,20 +221,23 @@ class Merger:
         self.coeffs = [dict(t) for t in terms]
         self.outer, self.inner = self.merged(plan.outer), self.merged(plan.inner)
         self.axis_of: dict[int, int] = {}
-        extents = []
+        self.extents: list[int] = []
         for axes in (*self.outer, *self.inner):
             # The last of merged axes has the coefficient of the merged one.
-            self.axis_of[axes[-1]] = len(extents)
+            self.axis_of[axes[-1]] = len(self.extents)
             count = 1
             for a in axes:
                 count *= graph.extents[a]
-            extents.append(count)
+            self.extents.append(count)
         if not self.outer:
-            extents.append(1)  # a loop of one turn, so that there is an outermost one
-        self.new = Graph(extents)
+            self.extents.append(1)  # a loop of one turn, so that there is an outermost one
+        self.new = Graph(self.extents)
         self.copies: dict[Expr, Expr] = {}
-        for node in self.nodes:
-            self.copies[node] = self.copied(node)
+
+    @property
+    def positions(self) -> list[Index]:
+        """Where the reads are made, apart from what is known at run time only."""
+        return [self.moved(Index(n.data[1], n.data[2])) for n in self.nodes if n.op == "read"]
 
     def merged(self, axes: Sequence[int]) -> list[list[int]]:
         """Runs of axes that every index goes through as if they were one."""
@@ -229,6 +261,8 @@ class Merger:
     def copied(self, node: Expr) -> Expr:
         args = tuple(self.copies[a] for a in node.args)
         data = node.data
+        if node.op == "deferred":
+            return data(*args)
         if node.op == "index":
             moved = self.moved(Index(*data))
             data = (moved.const, moved.terms)
@@ -263,6 +297,8 @@ class Merger:
 
     def loops(self, vector_bytes: int) -> tuple[tuple[Statement, ...], tuple[int, ...]]:
         """The loops and the extents of their axes."""
+        for node in self.nodes:
+            self.copies[node] = self.copied(node)
         outer, inner = self.axes()
         phases = [(accs, [self.rewritten(s) for s in body]) for accs, body in self.plan.phases]
         last = [self.rewritten(s) for s in self.plan.last]
@@ -285,14 +321,14 @@ class Merger:
         if not outer:
             outer = [len(inner)]
         top = nest(outer, body, ())
-        return tuple(top), tuple(self.new.extents)
+        return tuple(top), tuple(self.extents)
 
     def without_loop(
         self, accs: Sequence[Acc], statements: Sequence[Reduce | Prefix | Store]
     ) -> list[Statement]:
         """A pass over axes that are all of length 1."""
-        axis = len(self.new.extents)
-        self.new.extents.append(1)
+        axis = len(self.extents)
+        self.extents.append(1)
         return [Loop(axis, 1, tuple(statements), tuple(accs))] if accs else list(statements)
 
     def base(self, vector_bytes: int) -> int:
@@ -305,7 +341,7 @@ class Merger:
         self, outer: Sequence[int], inner: Sequence[int], vector_bytes: int
     ) -> tuple[int, int]:
         """The axis whose indices are taken several at a time, and how many."""
-        extents, base = self.new.extents, self.base(vector_bytes)
+        extents, base = self.extents, self.base(vector_bytes)
         along = self.plan.lanes_along
         if not inner and (not outer or along is Lanes.INNER):
             return -1, 1
@@ -330,24 +366,23 @@ class Merger:
         if self.large:
             return 1
         held = sum(len(accs) for accs, _ in self.plan.phases)
-        for node in self.copies.values():
-            if node.op == "read" and not any(a in inner for a, _ in node.data[2]):
-                held += 1
+        for position in self.positions:
+            held += not any(a in inner for a, _ in position.terms)
         room = (24 if vector_bytes == 64 else 12) // max(held, 1)
-        fit = min(room, self.new.extents[axis] // base)
+        fit = min(room, self.extents[axis] // base)
         return 1 << max(fit, 1).bit_length() - 1
 
     def rows_are_better(self, outer: int, inner: int) -> bool:
         """Whether lanes along the folded axis read memory in order more often than across it."""
         if len(self.plan.phases) > 1:
             return True
-        reads = [Index(n.data[1], n.data[2]) for n in self.copies.values() if n.op == "read"]
+        positions = self.positions
 
         def scattered(axis: int) -> int:
-            return sum(i.coeff(axis) not in (-1, 0, 1) for i in reads)
+            return sum(i.coeff(axis) not in (-1, 0, 1) for i in positions)
 
         if scattered(outer) == scattered(inner):
-            return self.new.extents[outer] < 8
+            return self.extents[outer] < 8
         return scattered(inner) < scattered(outer)
 
 
@@ -356,8 +391,8 @@ def varies(node: Expr) -> bool:
     return node.op == "read" and bool(node.data[2] or node.data[3])
 
 
-def aligned_reads(kernel: Kernel, reads: Sequence[Var]) -> dict[Var, int]:
-    """The reads that are only made at the one offset that all stores write."""
+def aligned_reads(kernel: Kernel, reads: int) -> dict[int, int]:
+    """The operands read only at the one offset that all stores write: the last store they reach."""
     stores = [s for s in walk(kernel.body) if isinstance(s, Store)]
     offsets = {(s.offset.const, s.offset.terms, bool(s.offset.dynamic)) for s in stores}
     if len(offsets) != 1:
@@ -372,7 +407,7 @@ def aligned_reads(kernel: Kernel, reads: Sequence[Var]) -> dict[Var, int]:
                 last[node.data[0]] = position
                 if dynamic or node.data[1:4] != (const, terms, ()):
                     moved.add(node.data[0])
-    return {v: last[i] for i, v in enumerate(reads) if i in last and i not in moved}
+    return {i: last[i] for i in range(reads) if i in last and i not in moved}
 
 
 def work_of(kernel: Kernel) -> int:

@@ -12,7 +12,8 @@ An expression belongs to a Graph, where equal expressions are one object. In a L
 every expression that depends on its axis is computed for that many indices at once.
 """
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 # Element types, as jaxprs print them. A bool is stored as a byte of 0 or 1, a random key as u64.
@@ -193,11 +194,35 @@ class NeedsSplit(Exception):
         self.axis, self.inner = axis, inner
 
 
-class Graph:
-    """The expressions of one kernel, and the extents of the axes they refer to."""
+class Deferred(NamedTuple):
+    """A function of expressions that is one node until its kernel is put together."""
 
-    def __init__(self, extents: Sequence[int]):
+    function: Callable[..., Expr]
+    settings: tuple[tuple[str, Any], ...]
+
+    def __call__(self, *args: Expr) -> Expr:
+        return self.function(*args, **dict(self.settings))
+
+
+@functools.cache
+def footprint(deferred: Deferred, dtypes: tuple[str, ...]) -> tuple[int, str]:
+    """How many nodes a function makes of operands of these dtypes, and its result's dtype."""
+    graph = Graph([])
+    result = deferred(*(graph.param(i, d) for i, d in enumerate(dtypes)))
+    return len(graph.nodes) - len(dtypes), result.dtype
+
+
+class Graph:
+    """The expressions of one kernel, and the extents of the axes they refer to.
+
+    One that is `deferring` holds functions of many nodes as `deferred` nodes. `size` counts what
+    these will become too.
+    """
+
+    def __init__(self, extents: Sequence[int], deferring: bool = False):
         self.extents = list(extents)
+        self.deferring = deferring
+        self.size = 0
         self.nodes: dict[tuple, Expr] = {}
         self.guard: Expr | None = None  # under which the reads being made are in bounds
 
@@ -206,7 +231,13 @@ class Graph:
         found = self.nodes.get(key)
         if found is None:
             found = self.nodes[key] = Expr(self, op, args, dtype, data, len(self.nodes))
+            self.size += weight(found)
         return found
+
+    def deferred(self, deferred: Deferred, args: tuple[Expr, ...]) -> Expr:
+        """The node that stands for a function of expressions."""
+        _, dtype = footprint(deferred, tuple(a.dtype for a in args))
+        return self.make("deferred", args, dtype, deferred)
 
     def const(self, value: Any, dtype: str) -> Expr:
         """A constant: a Python bool, int or float, or for exact bits of a float a `float.hex`."""
@@ -435,6 +466,13 @@ def roots(statement: Statement) -> Iterator[Expr]:
             yield statement.guard
 
 
+def weight(node: Expr) -> int:
+    """How many nodes a node stands for."""
+    if node.op != "deferred":
+        return 1
+    return footprint(node.data, tuple(a.dtype for a in node.args))[0]
+
+
 def ordered(expressions: Sequence[Expr]) -> list[Expr]:
     """The nodes that the expressions are made of, each after those it depends on."""
     seen: set[Expr] = set()
@@ -447,9 +485,26 @@ def ordered(expressions: Sequence[Expr]) -> list[Expr]:
     return sorted(seen, key=lambda node: node.number)
 
 
+def undeferred(expressions: Sequence[Expr]) -> list[Expr]:
+    """The same expressions in a graph of their own, with all that functions stand for."""
+    graph, copies = Graph([]), dict[Expr, Expr]()
+    for node in ordered(expressions):
+        args = tuple(copies[a] for a in node.args)
+        if node.op == "deferred":
+            copies[node] = node.data(*args)
+        else:
+            copies[node] = graph.make(node.op, args, node.dtype, node.data)
+    return [copies[e] for e in expressions]
+
+
 def structure(kernel: Kernel) -> tuple:
     """What two kernels have in common exactly when their code is the same."""
-    nodes = ordered([e for s in walk(kernel.body) for e in (*roots(s), *combined_by(s))])
+    return kernel.operands, kernel.extents, alike(kernel.body)
+
+
+def alike(statements: Sequence[Statement]) -> tuple:
+    """What statements of two graphs have in common exactly when they do the same."""
+    nodes = ordered([e for s in walk(statements) for e in (*roots(s), *combined_by(s))])
     number = {node: i for i, node in enumerate(nodes)}
 
     def shown(index: Index) -> tuple:
@@ -467,7 +522,7 @@ def structure(kernel: Kernel) -> tuple:
         return s.operand, shown(s.offset), number[s.value], guard
 
     expressions = tuple((n.op, n.dtype, n.data, tuple(number[a] for a in n.args)) for n in nodes)
-    return kernel.operands, kernel.extents, expressions, tuple(map(told, kernel.body))
+    return expressions, tuple(map(told, statements))
 
 
 def combined_by(statement: Statement) -> tuple[Expr, ...]:

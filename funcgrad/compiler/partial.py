@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.compiler.fuse import Group
-from funcgrad.compiler.kernels import WRITTEN, Fused, Merger, Plan, assemble, planned
+from funcgrad.compiler.kernels import WRITTEN, Fused, Kernels, Merger, Plan, planned
 from funcgrad.compiler.loops import Reduce, Store, axis_index
 from funcgrad.compiler.lowering import linear, numpy_dtype
 from funcgrad.compiler.tiling import tiled
@@ -32,13 +32,13 @@ class Cut(NamedTuple):
     inner: int
 
 
-def build(group: Group, needed: Sequence[Var], vector_bytes: int) -> tuple[Fused, ...]:
+def build(group: Group, needed: Sequence[Var], kernels: Kernels) -> tuple[Fused, ...]:
     """The kernels that compute the needed values of a group, in their order."""
     plan = planned(group, needed)
-    cut = cut_of(group, plan, vector_bytes) if group.going is None else None
+    cut = cut_of(group, plan, kernels.vector_bytes) if group.going is None else None
     if cut is None:
-        plan = tiled(group, plan, needed, vector_bytes)
-        return (assemble(group, plan, needed, vector_bytes),)
+        plan = tiled(group, plan, needed, kernels.vector_bytes)
+        return (kernels.assemble(group, plan, needed),)
     first = cut.axis  # of the axes inside a block
     if cut.inner < group.graph.extents[cut.axis]:
         group.split(*cut)
@@ -46,7 +46,7 @@ def build(group: Group, needed: Sequence[Var], vector_bytes: int) -> tuple[Fused
             group.look_at(member)
         plan, first = planned(group, needed), cut.axis + 1
     parts = divided(group, plan, first, needed)
-    return tuple(assemble(group, part, writes, vector_bytes) for part, writes in parts)
+    return tuple(kernels.assemble(group, part, writes) for part, writes in parts)
 
 
 def cut_of(group: Group, plan: Plan, vector_bytes: int) -> Cut | None:

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Sequence
 
 from funcgrad.compiler import lowering
 from funcgrad.compiler.fuse import Group, Member
-from funcgrad.compiler.loops import Combine, Expr, Graph, Index, ordered
+from funcgrad.compiler.loops import Combine, Expr, Graph, Index, ordered, undeferred
 from funcgrad.compiler.lowering import Position
 from funcgrad.ir.jaxpr import Eqn, Var
 
 # Nodes from which the next equation begins another step.
 LARGEST_STEP = 4000
+# Nodes up to which functions are written out where they are used, and not called.
+MOST_INLINE = 1000
 # Elements that a reduction here folds at most.
 LONGEST_FOLD = 16
 
@@ -22,7 +24,7 @@ class Registers(Group):
         super().__init__((), views)
 
     def join_map(self, eqn: Eqn, row: bool = False) -> bool:
-        if len(self.graph.nodes) > LARGEST_STEP:
+        if self.graph.size > LARGEST_STEP:
             return False
         member = Member(eqn, row)
         if eqn.primitive not in lowering.rules:
@@ -52,6 +54,9 @@ class Registers(Group):
     def build(self, wanted: Sequence[Var]) -> tuple[tuple[Var, ...], dict[Var, tuple[Expr, ...]]]:
         """What the step's reads are numbered by, and the elements of what it makes."""
         outputs = {v: self.elements(v) for v in wanted}
+        if self.graph.size <= MOST_INLINE:
+            flat = iter(undeferred([e for elements in outputs.values() for e in elements]))
+            outputs = {v: tuple(next(flat) for _ in old) for v, old in outputs.items()}
         return tuple(self.operands), outputs
 
 

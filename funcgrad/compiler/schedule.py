@@ -7,6 +7,7 @@ from funcgrad.base.basis import transpose_p
 from funcgrad.base.trace import NO_EFFECTS
 from funcgrad.compiler import lowering
 from funcgrad.compiler.fuse import LARGEST_GRAPH, Element, Group, Member, size
+from funcgrad.compiler.kernels import Kernels
 from funcgrad.compiler.loops import NeedsSplit
 from funcgrad.compiler.lowering import Cond, Scan, element_type
 from funcgrad.compiler.partial import build
@@ -33,6 +34,8 @@ REGISTERS_IN_LOOP = 4
 REGISTERS = 1
 # Groups that are looked at, from the last one, for one that an equation can share reads with.
 LOOK_BACK = 8
+# Of how many elements that an equation makes it must read one that others read too, to join them.
+WORTH_SHARING = 4
 # Multiplications up to which a product is an ordinary reduction, fused with what is around it.
 SMALL_PRODUCT = 4096
 # Maps that an update takes in at most.
@@ -42,18 +45,30 @@ LARGEST_VIEW = 32
 
 
 def schedule(
-    program: ClosedJaxpr, optimise: Optimise, machine: Machine, in_loop: bool = False
+    program: ClosedJaxpr,
+    optimise: Optimise,
+    machine: Machine,
+    in_loop: bool = False,
+    kernels: Kernels | None = None,
 ) -> Block:
-    """The steps of an optimised program."""
-    return Scheduler(program, optimise, machine, in_loop).block()
+    """The steps of an optimised program; `kernels` are those of the program it is part of."""
+    kernels = kernels or Kernels(machine.vector_bytes)
+    return Scheduler(program, optimise, machine, in_loop, kernels).block()
 
 
 class Scheduler:
     """Goes through the equations once, then backwards through the steps to see what is needed."""
 
-    def __init__(self, program: ClosedJaxpr, optimise: Optimise, machine: Machine, in_loop: bool):
+    def __init__(
+        self,
+        program: ClosedJaxpr,
+        optimise: Optimise,
+        machine: Machine,
+        in_loop: bool,
+        kernels: Kernels,
+    ):
         self.program, self.optimise = program, optimise
-        self.machine, self.in_loop = machine, in_loop
+        self.machine, self.in_loop, self.kernels = machine, in_loop, kernels
         self.registers = REGISTERS_IN_LOOP if in_loop else REGISTERS
         jaxpr = program.jaxpr
         read = [*(v for eqn in jaxpr.eqns for v in eqn.invars), *jaxpr.outvars]
@@ -172,8 +187,10 @@ class Scheduler:
             self.read_at.setdefault(var, set()).add(at)
 
     def candidates(self, eqn: Eqn, position: int) -> list[int]:
-        """The step that makes the last operand; then later ones that read one of them too."""
-        readers = {at for v in self.looked_at(eqn.invars) for at in self.read_at.get(v, ())}
+        """The step that makes the last operand; then later ones that read a large one too."""
+        least = eqn.outvars[0].aval.size // WORTH_SHARING
+        shared = [v for v in self.looked_at(eqn.invars) if v.aval.size > least]
+        readers = {at for v in shared for at in self.read_at.get(v, ())}
         later = sorted((at for at in readers if at > position), reverse=True)[:LOOK_BACK]
         return [position, *later] if position >= 0 else later
 
@@ -184,7 +201,7 @@ class Scheduler:
             if not isinstance(group, Group):
                 continue
             moved: dict[int, list[Member]] = {}
-            room = LARGEST_GRAPH - len(group.graph.nodes)
+            room = LARGEST_GRAPH - group.graph.size
             pending = [m.eqn for m in dict.fromkeys(group.members.values())]
             while pending:
                 eqn = pending.pop()
@@ -194,7 +211,7 @@ class Scheduler:
                     if before == at or not isinstance(producer, Group):
                         continue
                     if var in producer.members and self.may_move(producer, before, at, room):
-                        room -= len(producer.graph.nodes)
+                        room -= producer.graph.size
                         moved[before] = self.move(producer, before, at)
                         pending += [m.eqn for m in moved[before]]
             if moved:
@@ -206,7 +223,7 @@ class Scheduler:
         assert isinstance(group, Group)
         return (
             size(producer.space) == size(group.space)
-            and len(producer.graph.nodes) <= room
+            and producer.graph.size <= room
             and self.in_memory.isdisjoint(producer.members)  # views that other steps read there
             and all(self.read_at.get(v, set()) <= {before, at} for v in producer.members)
             and all(
@@ -350,9 +367,9 @@ class Scheduler:
 
     def add_update(self, eqn: Eqn) -> None:
         views = self.views | self.absorbed(eqn)
-        fused = build_update(eqn, views, self.machine.vector_bytes)
+        fused = build_update(eqn, views, self.kernels)
         if eqn.invars[0] in fused.reads:  # which would keep it from being written over
-            fused = build_update(eqn, self.views, self.machine.vector_bytes)
+            fused = build_update(eqn, self.views, self.kernels)
         step = KernelStep(fused, (eqn.primitive.name,), (eqn.source,), eqn.invars[0])
         self.materialise(eqn.invars[0])
         self.steps.append(step)
@@ -388,7 +405,8 @@ class Scheduler:
         )
         in_loop = self.in_loop or not isinstance(control, Cond)
         blocks = tuple(
-            schedule(self.optimise(p), self.optimise, self.machine, in_loop) for p in programs
+            schedule(self.optimise(p), self.optimise, self.machine, in_loop, self.kernels)
+            for p in programs
         )
         self.append(ControlStep(eqn, control, blocks), eqn)
 
@@ -424,7 +442,7 @@ class Scheduler:
             return ()
         if isinstance(step, Registers):
             return (RegisterStep(*step.build(wanted)),)
-        kernels = build(step, wanted, self.machine.vector_bytes)
+        kernels = build(step, wanted, self.kernels)
         eqns = [m.eqn for m in dict.fromkeys(step.members.values())]
         names, places = tuple(e.primitive.name for e in eqns), tuple(e.source for e in eqns)
         return tuple(KernelStep(fused, names, places) for fused in kernels)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from funcgrad.compiler.fuse import Group
 from funcgrad.compiler.kernels import TILE, Merger, Plan, planned
-from funcgrad.compiler.loops import Index
 from funcgrad.ir.jaxpr import Var
 
 # Elements up to which the lines of all operands stay near anyway.
@@ -23,7 +22,7 @@ def tiled(group: Group, plan: Plan, needed: Sequence[Var], vector_bytes: int) ->
     outer, inner = merged.axes()
     total = 1
     for axis in outer:
-        total *= merged.new.extents[axis]
+        total *= merged.extents[axis]
     if inner or len(outer) < 2 or total <= SMALL:
         return plan
     column = column_axis(merged, outer)
@@ -48,13 +47,11 @@ def tiled(group: Group, plan: Plan, needed: Sequence[Var], vector_bytes: int) ->
 
 def column_axis(merged: Merger, outer: Sequence[int]) -> int | None:
     """The axis, by its place, along which a read that lanes scatter is contiguous."""
-    for node in merged.copies.values():
-        if node.op == "read":
-            index = Index(node.data[1], node.data[2])
-            if abs(index.coeff(outer[-1])) > 1:
-                for place, axis in enumerate(outer[:-1]):
-                    if abs(index.coeff(axis)) == 1:
-                        return place
+    for index in merged.positions:
+        if abs(index.coeff(outer[-1])) > 1:
+            for place, axis in enumerate(outer[:-1]):
+                if abs(index.coeff(axis)) == 1:
+                    return place
     return None
 
 

@@ -2,13 +2,13 @@
 
 from funcgrad.compiler import lowering
 from funcgrad.compiler.fuse import Group
-from funcgrad.compiler.kernels import WRITTEN, Fused, Lanes, Plan, assemble
+from funcgrad.compiler.kernels import WRITTEN, Fused, Kernels, Lanes, Plan
 from funcgrad.compiler.loops import Guarded, NeedsSplit, Store
 from funcgrad.compiler.lowering import element_type, linear
 from funcgrad.ir.jaxpr import Eqn, Var
 
 
-def build_update(eqn: Eqn, views: dict[Var, Eqn], vector_bytes: int) -> Fused:
+def build_update(eqn: Eqn, views: dict[Var, Eqn], kernels: Kernels) -> Fused:
     """The kernel of an equation that has an Update; its output begins as a copy of operand 0."""
     rule = lowering.updates[eqn.primitive]
     probe = Group((), views)
@@ -18,7 +18,7 @@ def build_update(eqn: Eqn, views: dict[Var, Eqn], vector_bytes: int) -> Fused:
         update = rule(group.graph, *map(group.element, eqn.invars), **eqn.params)
         try:
             plan = update_plan(eqn, group, update)
-            return assemble(group, plan, eqn.outvars, vector_bytes)
+            return kernels.assemble(group, plan, eqn.outvars)
         except NeedsSplit as needed:
             group.split(needed.axis, needed.inner)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from funcgrad.compiler.loops import BITS, FLOATS, Expr
+from funcgrad.compiler.loops import BITS, FLOATS, Deferred, Expr
 
 Coefficients = dict[str, tuple[str, ...]]  # by dtype, as float.hex, lowest power first
 
@@ -52,14 +52,22 @@ def float_function(function: Callable[..., Expr]) -> Callable[..., Expr]:
     """Make `function(*floats, **settings)`, written for f32 and f64, take every float dtype."""
 
     @wraps(function)
+    def at_once(*args: Expr, **settings: Any) -> Expr:
+        dtype = args[0].dtype
+        if dtype in FORMATS:
+            return function(*args, **settings)
+        return function(*(a.to("f32") for a in args), **settings).to(dtype)
+
+    @wraps(function)
     def dispatch(*args: Expr, **settings: Any) -> Expr:
         dtype = args[0].dtype
         if dtype not in FLOATS or any(a.dtype != dtype for a in args):
             found = ", ".join(a.dtype for a in args)
             raise TypeError(f"{function.__name__} takes floats of one dtype, not {found}")
-        if dtype in FORMATS:
-            return function(*args, **settings)
-        return function(*(a.to("f32") for a in args), **settings).to(dtype)
+        graph = args[0].graph
+        if graph.deferring:
+            return graph.deferred(Deferred(at_once, tuple(settings.items())), args)
+        return at_once(*args, **settings)
 
     return dispatch
 

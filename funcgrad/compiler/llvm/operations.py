@@ -27,10 +27,11 @@ from funcgrad.compiler.loops import (
     INTEGERS,
     SIGNED,
     Expr,
+    Graph,
 )
 
 # Operations that work on the bits of a half; all others work on the f32 it stands for.
-ON_BITS = ("neg", "abs", "select", "bitcast")
+ON_BITS = ("neg", "abs", "select", "bitcast", "deferred")
 
 
 def _instructions() -> dict[tuple[str, str], str]:
@@ -368,6 +369,26 @@ def bitcast(ops: Operations, node: Expr, args: Sequence[str], dtype: str, lanes:
     return ops.writer.assign(f"bitcast {source} {args[0]} to {target}")
 
 
+def call(ops: Operations, node: Expr, args: Sequence[str], dtype: str, lanes: int) -> str:
+    """A call of a function that the module holds once."""
+    dtypes = tuple(a.dtype for a in node.args)
+    name = ops.module.called.get((node.data, dtypes, lanes))
+    kinds = [register(d, lanes) for d in dtypes]
+    result = register(node.dtype, lanes)
+    if name is None:
+        name = f"{node.data.function.__name__}{len(ops.module.called)}_{dtypes[0]}"
+        ops.module.called[node.data, dtypes, lanes] = name
+        graph, writer = Graph([]), Writer()
+        params = {graph.param(i, d): f"%p{i}" for i, d in enumerate(dtypes)}
+        inner = Operations(writer, ops.module, ops.target)
+        (text,) = inner.expressions([node.data(*params)], params, lanes)
+        given = ", ".join(f"{kind} %p{i}" for i, kind in enumerate(kinds))
+        head = f"define internal {result} @{name}({given}) nounwind {{"
+        ops.module.functions.append("\n".join([head, *writer.lines, f"  ret {result} {text}", "}"]))
+    given = ", ".join(f"{kind} {arg}" for kind, arg in zip(kinds, args, strict=True))
+    return ops.writer.assign(f"call {result} @{name}({given})")
+
+
 ROUNDINGS = FLOAT_UNARY[1:]
 SPECIAL: dict[str, Callable[[Operations, Expr, Sequence[str], str, int], str]] = {
     "not": complement,
@@ -381,4 +402,5 @@ SPECIAL: dict[str, Callable[[Operations, Expr, Sequence[str], str, int], str]] =
     "rem": divide,
     "convert": convert,
     "bitcast": bitcast,
+    "deferred": call,
 } | dict.fromkeys(ROUNDINGS, round_by_addition)

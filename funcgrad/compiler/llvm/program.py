@@ -83,6 +83,7 @@ class Emitter(Values):
         self.target = target
         self.kernels: dict[str, Kernel] = {}
         self.names: dict[tuple, str] = {}
+        self.named: dict[int, tuple[str, int]] = {}
         self.consts: list[Any] = []
         self.host_calls: list[HostCall] = []
         self.symbols: set[str] = set()
@@ -222,12 +223,19 @@ class Emitter(Values):
         assert isinstance(top, Loop)
         extent = kernel.extents[top.axis]
         if extent:
-            name = self.kernel_name(kernel, step.names)
+            name, grain = self.function(kernel, step.names)
             operands = [self.place(frame, v) for v in step.fused.operands]
-            self.run.append(sequence.Call(name, extent, grain_of(kernel, top), operands))
+            self.run.append(sequence.Call(name, extent, grain, operands))
+
+    def function(self, kernel: Kernel, names: Sequence[str]) -> tuple[str, int]:
+        """The function of a kernel, written when it is met for the first time, and its grain."""
+        found = self.named.get(id(kernel))
+        if found is None:
+            found = self.named[id(kernel)] = self.kernel_name(kernel, names), grain_of(kernel)
+        return found
 
     def kernel_name(self, kernel: Kernel, names: Sequence[str]) -> str:
-        """The function of a kernel, written when it is met for the first time."""
+        """The name of a kernel that may have been met as another object."""
         key = structure(kernel)
         name = self.names.get(key)
         if name is None:
@@ -328,8 +336,10 @@ refuse:
 }}"""
 
 
-def grain_of(kernel: Kernel, top: Loop) -> int:
+def grain_of(kernel: Kernel) -> int:
     """How many turns of the outermost loop one part takes; all of them if it is not worth it."""
+    (top,) = kernel.body
+    assert isinstance(top, Loop)
     extent = kernel.extents[top.axis]
     parts = min(picoseconds(kernel) // WORTH_DIVIDING, MOST_PARTS, extent)
     if not kernel.divisible or parts < 2:

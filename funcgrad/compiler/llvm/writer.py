@@ -9,6 +9,7 @@ class Module:
     def __init__(self) -> None:
         self.declarations: dict[str, None] = {}
         self.functions: list[str] = []
+        self.called: dict[tuple, str] = {}  # functions of expressions that others call
 
     def declare(self, line: str) -> None:
         self.declarations[line] = None
