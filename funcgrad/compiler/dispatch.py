@@ -172,7 +172,8 @@ class Source:
             host = "host.address"
         ids = [f"id(b{i})" for i in range(self.leaves)]
         ids += [f"id(o{i})" for i in range(len(executable.outs))]
-        words = ", ".join([arena, host, *map(str, executable.tail), *ids])
+        identity = map(str, executable.identity)
+        words = ", ".join([*identity, arena, host, str(executable.consts), *ids])
         run = [f"status = native(pack({words}))", "if status:"]
         if executable.asks_host:
             run.append("    if status == 1: raise host.error")

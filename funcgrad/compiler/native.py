@@ -1,10 +1,10 @@
 """A program as native code: compiled once, called on buffers, and Python where it asks for it."""
 
 import ctypes
+import functools
 import struct
 import threading
 from collections.abc import Callable, Generator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from funcgrad.compiler.executable import Executable, NumpyTarget
 from funcgrad.compiler.llvm import arrays
 from funcgrad.compiler.llvm.engine import Code, cached_object
 from funcgrad.compiler.llvm.library import NativeMachine, symbols
-from funcgrad.compiler.llvm.program import CALL, ENTRY, HostCall, Native, emit_program
+from funcgrad.compiler.llvm.program import ENTRY, HostCall, Native, emit_program
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.llvm.values import POLL
 from funcgrad.compiler.schedule import schedule
@@ -35,9 +35,9 @@ class NativeExecutable:
     """Calling it runs the program on NumPy buffers and returns the output buffers.
 
     It may write into the inputs listed in `donated`, and returns those that became outputs.
-    `call` is the native function itself. It takes words as `pack` puts them together: the arena,
-    the host callback (0 where `asks_host` is false), the constants and NumPy's array type (`tail`),
-    then the inputs and outputs by id.
+    `call` is native. It takes words as `pack` puts them together, and writes into them: what tells
+    the program (`identity`), the arena, the host callback (0 where `asks_host` is false), the
+    constants, then the inputs and outputs by id.
     """
 
     def __init__(
@@ -69,15 +69,19 @@ class NativeExecutable:
         self.native, self.image, self.target = native, image, target
         self.out_avals = list(out_avals)
         self._code = Code([self.image], symbols(self.native.symbols))
-        self.call: Callable[[bytes], int] = _Call(self._code.address(CALL))
-        self._entry = _Call(self._code.address(ENTRY))
+        entry = self._code.address(ENTRY)
+        self._entry = _Call(entry)
+        self.call = caller()
         self.outs = [(a.shape, buffer_dtype(a.dtype)) for a in out_avals]
         self._consts = [np.ascontiguousarray(c.buffer) for c in self.native.consts]
         self._table = (ctypes.c_void_p * len(self._consts))(*map(address, self._consts))
-        self.tail = (ctypes.addressof(self._table), _ARRAY)
+        inputs = len(in_avals)
+        every = inputs + len(self.outs)
+        self.identity = (entry, inputs, every, _ARRAY)
+        self.consts = ctypes.addressof(self._table)
         self.steps = [LibraryStep(call) for call in self.native.host_calls]
         self.asks_host = bool(self.steps) or self.native.polls
-        self.pack = struct.Struct(f"{4 + len(in_avals) + len(self.outs)}Q").pack
+        self.pack = struct.Struct(f"{arrays.BEFORE_TABLE + arrays.HEAD + every}Q").pack
         self.arena = self.native.arena
 
     def __call__(self, *buffers: Any) -> list[Any]:
@@ -99,10 +103,11 @@ class NativeExecutable:
         callback = host.address if host else 0
         try:
             if arrays.readable():
-                words = self.pack(arena, callback, *self.tail, *map(id, inputs), *map(id, outs))
+                objects = map(id, (*inputs, *outs))
+                words = self.pack(*self.identity, arena, callback, self.consts, *objects)
                 status = self.call(words)
             else:
-                words = (arena, callback, self.tail[0], *map(address, (*inputs, *outs)))
+                words = (arena, callback, self.consts, *map(address, (*inputs, *outs)))
                 status = self._entry(struct.pack(f"{len(words)}Q", *words))
             if status:
                 raise host.error if host else RuntimeError(f"native code gave {status}")
@@ -110,6 +115,12 @@ class NativeExecutable:
             if host is not None:
                 host.give_back()
             del loan
+
+
+@functools.cache
+def caller() -> Callable[[bytes], int]:
+    """The native function that programs are called through."""
+    return _Call(symbols([arrays.NAME])[arrays.NAME])
 
 
 class Host:
@@ -170,7 +181,7 @@ class LibraryStep:
     def __init__(self, call: HostCall):
         eqn = call.eqn
         self.eqn = eqn
-        self.evaluate = partial(evaluate_rules[eqn.primitive], **eqn.params)
+        self.evaluate = functools.partial(evaluate_rules[eqn.primitive], **eqn.params)
         self.views = [View(v.aval) for v in (*eqn.invars, *eqn.outvars)]
         self.copies = eqn.primitive in lowering.keepers
 

@@ -1,7 +1,8 @@
-"""Arrays as native code sees them: where NumPy's object keeps the data pointer, and whether it may.
+"""Calls of programs with NumPy's array objects: where these keep the data pointer, and whether it
+may be read there.
 
-Reading it there saves Python a call for each array. A probe of real arrays says whether the layout
-is the one known here; where it is not, addresses are asked for through NumPy.
+That saves Python a call for each array. A probe of real arrays says whether the layout is the one
+known here; where it is not, addresses are asked for through NumPy.
 """
 
 import ctypes
@@ -9,26 +10,38 @@ import functools
 
 import numpy as np
 
-from funcgrad.compiler.llvm import engine
-from funcgrad.compiler.llvm.target import Target
-
-NAME = "fg_arrays"
+NAME = "fg_call"
+# What the function returns when an input is no contiguous array.
+NOT_CONTIGUOUS = 2
+# Its words: entry, inputs, arrays in all, array type; then the program's table, which begins with
+# arena, callback and constants, and goes on with the arrays.
+BEFORE_TABLE, HEAD = 4, 3
 # Offsets in NumPy's array object on 64-bit builds, and the flag of C-contiguity.
 TYPE, DATA, FLAGS, CONTIGUOUS = 8, 16, 64, 1
 
 
-def text(target: Target) -> str:
-    """`i32 fg_arrays(ptr objects, ptr table, i64 inputs, i64 all, i64 kind)`: put the data pointers
-    of objects into a table; not 0 if an input is no contiguous array of that Python type."""
+def caller() -> str:
+    """`i32 fg_call(ptr words)`: call a program, once the objects in the words have given way to
+    their data pointers; refuse an input that is no contiguous array of the given type."""
     return f"""
-define i32 @{NAME}(ptr %objects, ptr %table, i64 %inputs, i64 %all, i64 %kind) {{
+define i32 @{NAME}(ptr %words) nounwind {{
+  %entry = load ptr, ptr %words
+  %inputs_at = getelementptr i64, ptr %words, i64 1
+  %inputs = load i64, ptr %inputs_at
+  %all_at = getelementptr i64, ptr %words, i64 2
+  %all = load i64, ptr %all_at
+  %kind_at = getelementptr i64, ptr %words, i64 3
+  %kind = load i64, ptr %kind_at
+  %table = getelementptr i64, ptr %words, i64 {BEFORE_TABLE}
+  %objects = getelementptr i64, ptr %table, i64 {HEAD}
+  br label %start
 start:
   %any = icmp ne i64 %all, 0
   br i1 %any, label %next, label %done
 next:
   %i = phi i64 [ 0, %start ], [ %after, %stored ]
   %at = getelementptr i64, ptr %objects, i64 %i
-  %object = load ptr, ptr %at, align 1
+  %object = load ptr, ptr %at
   %made_here = icmp uge i64 %i, %inputs
   br i1 %made_here, label %stored, label %check
 check:
@@ -45,20 +58,19 @@ flagged:
 stored:
   %data_at = getelementptr i8, ptr %object, i64 {DATA}
   %data = load ptr, ptr %data_at
-  %slot = getelementptr ptr, ptr %table, i64 %i
-  store ptr %data, ptr %slot
+  store ptr %data, ptr %at
   %after = add i64 %i, 1
   %more = icmp ult i64 %after, %all
   br i1 %more, label %next, label %done
 done:
-  ret i32 0
+  %kept = call i64 @fg_enter()
+  %status = call i32 %entry(ptr %table)
+  call void @fg_leave(i64 %kept)
+  ret i32 %status
 refused:
-  ret i32 1
+  ret i32 {NOT_CONTIGUOUS}
 }}
 """
-
-
-engine.libraries[NAME] = text
 
 
 @functools.cache

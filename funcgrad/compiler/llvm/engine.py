@@ -20,7 +20,9 @@ from funcgrad.compiler.llvm.target import LEVELS, Target, architecture, host_tar
 CODES_PER_LINKER = 64
 
 # Vectors are explicit in the text, so LLVM's optimiser is left out: only its code generator runs.
-SETTINGS = {"opt": 2, "reloc": "pic", "codemodel": "small"}
+SETTINGS = {"reloc": "pic", "codemodel": "small"}
+# LLVM's levels of effort: what computes is worth it, what only calls that and waits is not.
+EFFORT, LITTLE_EFFORT = 2, 0
 
 # The makers of the modules that programs call by name: from a Target, the text of the module.
 libraries: dict[str, Callable[[Target], str]] = {}
@@ -75,29 +77,29 @@ def versions() -> str:
     import llvmlite
 
     llvm_version = ".".join(map(str, llvm().llvm_version_info))
-    return f"llvmlite {llvmlite.__version__}, LLVM {llvm_version}, {SETTINGS}"
+    return f"llvmlite {llvmlite.__version__}, LLVM {llvm_version}, {SETTINGS} {EFFORT}"
 
 
 @functools.cache
-def _machine(target: Target) -> Any:
+def _machine(target: Target, effort: int = EFFORT) -> Any:
     """The code generator of a Target, and the line that names it at the head of a module."""
     binding = llvm()
     if architecture(target.triple) != architecture(binding.get_process_triple()):
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
     machine = binding.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, **SETTINGS
+        cpu=target.cpu, features=target.features, opt=effort, **SETTINGS
     )
     layout = str(machine.target_data)
     return machine, f'target datalayout = "{layout}" target triple = "{target.triple}" '
 
 
 @contextlib.contextmanager
-def _parsed(ir: str, target: Target) -> Iterator[tuple[Any, Any]]:
+def _parsed(ir: str, target: Target, effort: int = EFFORT) -> Iterator[tuple[Any, Any]]:
     """The code generator and the verified module, in a context of its own: constants and types
     die with it. Both are closed by hand, because a collector might free the context first.
     """
-    machine, head = _machine(target)
+    machine, head = _machine(target, effort)
     context, module = llvm().create_context(), None
     try:
         # The head joins the first line, so that errors count lines as the caller does.
@@ -120,9 +122,9 @@ def _refusal(ir: str, reason: str) -> str:
     return f"LLVM refused generated code, which is a bug in funcgrad:\n{reason.strip()}\n{where}"
 
 
-def compile_object(ir: str, target: Target) -> bytes:
+def compile_object(ir: str, target: Target, effort: int = EFFORT) -> bytes:
     """The object file of a module, freshly made."""
-    with _lock, _parsed(ir, target) as (machine, module):
+    with _lock, _parsed(ir, target, effort) as (machine, module):
         return machine.emit_object(module)
 
 
@@ -132,12 +134,14 @@ def assembly(ir: str, target: Target) -> str:
         return machine.emit_assembly(module)
 
 
-def cached_object(ir: str, target: Target) -> bytes:
+def cached_object(ir: str, target: Target, effort: int = EFFORT) -> bytes:
     """The object file of a module, from disk where it is kept there."""
-    return kept((ir,), target, lambda: ir)
+    return kept((ir, str(effort)), target, lambda: ir, effort)
 
 
-def kept(key: tuple[str, ...], target: Target, emit: Callable[[], str]) -> bytes:
+def kept(
+    key: tuple[str, ...], target: Target, emit: Callable[[], str], effort: int = EFFORT
+) -> bytes:
     """The object file kept under a key, else that of the module which `emit` writes.
 
     A key that is not the text itself must tell all that the text depends on, but for the code of
@@ -147,7 +151,7 @@ def kept(key: tuple[str, ...], target: Target, emit: Callable[[], str]) -> bytes
     found = disk.load(name)
     events.notify("object", kept=found is not None)
     if found is None:
-        found = compile_object(emit(), target)
+        found = compile_object(emit(), target, effort)
         disk.store(name, found)
     return found
 
@@ -158,7 +162,7 @@ class _Linker:
     def __init__(self) -> None:
         binding = llvm()
         host = binding.Target.from_triple(binding.get_process_triple())
-        machine = host.create_target_machine(**SETTINGS)
+        machine = host.create_target_machine(opt=EFFORT, **SETTINGS)
         # JITLink has no support for Windows' exception tables.
         self.orc = binding.create_lljit_compiler(machine, use_jit_link=os.name != "nt")
         self.used = 0

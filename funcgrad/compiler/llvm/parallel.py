@@ -6,7 +6,7 @@ compare-and-swap, so a worker that comes late cannot touch another job.
 
 from collections.abc import Callable
 
-from funcgrad.compiler.llvm import sequence, systems
+from funcgrad.compiler.llvm import arrays, sequence, systems
 from funcgrad.compiler.llvm.target import Target, architecture
 
 PARTS_PER_THREAD = 4  # so that a thread which falls behind is helped by the others
@@ -17,11 +17,10 @@ WAKES = 2  # how many sleepers the caller wakes, and each of them in turn
 
 
 def text(target: Target, sleeping: str | None = None) -> str:
-    """The module of the pool: `fg_steps`, `fg_parallel`, `fg_enter` and `fg_leave` are what
-    programs call.
-    """
-    parts = (STATE, drain(), PARALLEL, sequence.driver(), WORKER, CONTROL, processor(target))
-    return "".join(parts) + systems.threads(target, sleeping)
+    """The module of the pool, with the functions that call programs and kernels."""
+    pool = (STATE, drain(), PARALLEL, WORKER, CONTROL, processor(target))
+    callers = (sequence.driver(), arrays.caller())
+    return "".join((*pool, *callers)) + systems.threads(target, sleeping)
 
 
 # What different threads write at the same time stands on cache lines of its own.

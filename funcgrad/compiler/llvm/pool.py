@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from funcgrad.base.config import config
-from funcgrad.compiler.llvm import systems
-from funcgrad.compiler.llvm.engine import Code, cached_object
+from funcgrad.compiler.llvm import arrays, sequence, systems
+from funcgrad.compiler.llvm.engine import LITTLE_EFFORT, Code, cached_object
 from funcgrad.compiler.llvm.parallel import MOST_THREADS, text
 from funcgrad.compiler.llvm.target import Target, host_target
 
@@ -42,7 +42,9 @@ class Pool:
 
     def __init__(self, sleeping: str | None = None):
         target = host_target()
-        self.code = Code([cached_object(text(target, sleeping), target)], system_symbols(target))
+        self.code = Code(
+            [cached_object(text(target, sleeping), target, LITTLE_EFFORT)], system_symbols(target)
+        )
         # Workers run inside this code until the process ends, and its end comes after Python's.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self.code))
         self.lock = threading.RLock()
@@ -108,7 +110,7 @@ def pool() -> Pool:
 @functools.cache
 def symbols() -> dict[str, int]:
     """The functions that programs call, by name."""
-    names = ("fg_steps", "fg_parallel", "fg_enter", "fg_leave")
+    names = (arrays.NAME, sequence.NAME, "fg_parallel", "fg_enter", "fg_leave")
     return {name: pool().code.address(name) for name in names}
 
 

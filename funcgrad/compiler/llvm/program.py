@@ -1,7 +1,6 @@
 """A whole program as one native function: its steps one after the other, its loops as loops.
 
     i32 entry(ptr table)    table: arena, host, constants, inputs..., outputs...
-    i32 call(ptr words)     the same words with NumPy's array objects for inputs and outputs
 
 Library steps call `i32 host(ptr {i64 step, ptr operands})`; unless it gives 0 the program ends.
 """
@@ -11,7 +10,8 @@ from typing import Any, NamedTuple
 
 from funcgrad.compiler.buffers import Layout, nbytes, reused_inputs
 from funcgrad.compiler.kernels import picoseconds
-from funcgrad.compiler.llvm import arrays, control, sequence
+from funcgrad.compiler.llvm import control, sequence
+from funcgrad.compiler.llvm.arrays import HEAD
 from funcgrad.compiler.llvm.elements import MEMORY, constant, register
 from funcgrad.compiler.llvm.emit import emit_kernel, emit_scalars
 from funcgrad.compiler.llvm.sequence import Place
@@ -31,9 +31,7 @@ from funcgrad.compiler.steps import (
 )
 from funcgrad.ir.jaxpr import Eqn, Literal, Var
 
-ENTRY, CALL = "entry", "call"
-# What `call` returns when an input is no contiguous array, and the words before the inputs.
-NOT_CONTIGUOUS, HEAD = 2, 3
+ENTRY = "entry"
 # Picoseconds of work that one part of a parallel kernel is at least: waking a thread takes as long.
 WORTH_DIVIDING = 20_000_000
 # Parts that a parallel kernel is cut into at most.
@@ -111,42 +109,46 @@ class Emitter(Values):
         head = [
             f"define i32 @{ENTRY}(ptr %table) nounwind {{",
             f"  %words = alloca [{self.most_words} x i64]",
-            "  %request = alloca {i64, ptr}",
-            "  %operands_at = getelementptr i64, ptr %request, i64 1",
-            "  store ptr %words, ptr %operands_at",
+            *self.request(),
             *self.bases(words, consts),
             "  br label %start",
         ]
         tail = ["failed:", "  ret i32 1", "}"]
         self.module.functions.append("\n".join([*head, *self.writer.lines, *tail]))
-        self.module.declare(f"declare i32 @{arrays.NAME}(ptr, ptr, i64, i64, i64)")
-        self.module.declare("declare i64 @fg_enter()")
-        self.module.declare("declare void @fg_leave(i64)")
-        self.symbols.update((arrays.NAME, "fg_enter", "fg_leave"))
-        self.module.functions.append(call_text(num_in, num_in + num_out))
+
+    def request(self) -> list[str]:
+        """What the callback is given: the number of a library step and its operands."""
+        if not (self.host_calls or self.polls):
+            return []
+        return [
+            "  %request = alloca {i64, ptr}",
+            "  %operands_at = getelementptr i64, ptr %request, i64 1",
+            "  store ptr %words, ptr %operands_at",
+        ]
 
     def bases(self, words: int, consts: int) -> list[str]:
         """The table of bases: zero, the program's words, its constants, and what loops point at."""
         move = "call void @llvm.memmove.p0.p0.i64"
         size = max(self.slots.values(), default=0) + 1
-        return [
+        lines = [
             f"  %bases = alloca [{size} x ptr]",
             "  store ptr null, ptr %bases",
             "  %base1 = getelementptr ptr, ptr %bases, i64 1",
             f"  {move}(ptr %base1, ptr %table, i64 {8 * words}, i1 0)",
-            "  %consts_at = getelementptr ptr, ptr %table, i64 2",
-            "  %consts = load ptr, ptr %consts_at",
-            f"  %base2 = getelementptr ptr, ptr %bases, i64 {1 + words}",
-            f"  {move}(ptr %base2, ptr %consts, i64 {8 * consts}, i1 0)",
-            *(
-                line
-                for name in sorted(self.used)
-                for line in (
-                    f"  {name}_at = getelementptr ptr, ptr %bases, i64 {self.slots[name]}",
-                    f"  {name} = load ptr, ptr {name}_at",
-                )
-            ),
         ]
+        if consts:
+            lines += [
+                "  %consts_at = getelementptr ptr, ptr %table, i64 2",
+                "  %consts = load ptr, ptr %consts_at",
+                f"  %base2 = getelementptr ptr, ptr %bases, i64 {1 + words}",
+                f"  {move}(ptr %base2, ptr %consts, i64 {8 * consts}, i1 0)",
+            ]
+        for name in sorted(self.used):
+            lines += [
+                f"  {name}_at = getelementptr ptr, ptr %bases, i64 {self.slots[name]}",
+                f"  {name} = load ptr, ptr {name}_at",
+            ]
+        return lines
 
     def direct(self, base: str) -> str:
         if base in self.slots and base.startswith(("%word", "%const")):
@@ -310,30 +312,6 @@ def constants_of(block: Block) -> int:
     """How many constants a block holds, with those of the blocks inside it."""
     inner = [b for step in block.steps if isinstance(step, ControlStep) for b in step.blocks]
     return len(block.consts) + sum(map(constants_of, inner))
-
-
-def call_text(inputs: int, arrays_in_all: int) -> str:
-    """The function that takes array objects: word 3 is NumPy's array type, then the objects."""
-    counts = f"i64 {inputs}, i64 {arrays_in_all}"
-    return f"""
-define i32 @{CALL}(ptr %words) nounwind {{
-  %table = alloca [{HEAD + arrays_in_all} x ptr]
-  call void @llvm.memmove.p0.p0.i64(ptr %table, ptr %words, i64 {8 * HEAD}, i1 0)
-  %kind_at = getelementptr i64, ptr %words, i64 {HEAD}
-  %kind = load i64, ptr %kind_at, align 1
-  %objects = getelementptr i64, ptr %words, i64 {HEAD + 1}
-  %pointers = getelementptr ptr, ptr %table, i64 {HEAD}
-  %odd = call i32 @{arrays.NAME}(ptr %objects, ptr %pointers, {counts}, i64 %kind)
-  %refused = icmp ne i32 %odd, 0
-  br i1 %refused, label %refuse, label %run
-run:
-  %kept = call i64 @fg_enter()
-  %status = call i32 @{ENTRY}(ptr %table)
-  call void @fg_leave(i64 %kept)
-  ret i32 %status
-refuse:
-  ret i32 {NOT_CONTIGUOUS}
-}}"""
 
 
 def grain_of(kernel: Kernel) -> int:
