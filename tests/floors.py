@@ -46,12 +46,12 @@ ORDERS: dict[str, tuple[str, ...]] = {
         "base": """switches config source errors events axes lists memo dtypes promotion
             scalar_types keypaths treenodes treekinds treediff treeproto treedef treeflatten
             treeprefix treeregister tree aval shapes backend placement methods typing array
-            trace basis""",
+            shortage trace basis""",
         "ir": "jaxpr effects evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize masking",
         "compiler": """loops loopcheck reference lowering loopshow elementary passes fuse
             kernels tiling partial registers updating steps schedule buffers traffic disk
-            pages llvm describe executable native portable dispatch pipeline""",
+            pages llvm describe shortage executable native portable dispatch pipeline""",
         "compiler.passes": "inline fold simplify cse dce loops",
         "compiler.elementary": """floats exponential logarithm hyperbolic trigonometric
             inverse_trigonometric error_function inverse_error_function gamma powers bessel

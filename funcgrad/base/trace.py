@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import source
+from funcgrad.base import shortage, source
 from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.backend import ERROR_STATE, IGNORE_ERRORS, namespace, to_numpy
@@ -20,6 +20,7 @@ from funcgrad.base.config import config
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.errors import (
     ConcretizationTypeError,
+    OutOfMemoryError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
@@ -329,6 +330,15 @@ class Tracer(Array):
         """Nothing to copy while tracing."""
 
 
+def out_of_memory(primitive: Primitive, avals: Sequence, reason: MemoryError) -> OutOfMemoryError:
+    """The error of an operation evaluated at once, with the user's line."""
+    if isinstance(reason, OutOfMemoryError):
+        return reason
+    error = shortage.of_operation(primitive.name, avals, reason)
+    mark_source(error)
+    return error
+
+
 class Evaluation(Trace):
     """The bottom trace: looks up what the primitive computes for these avals, and computes it."""
 
@@ -357,6 +367,8 @@ class Evaluation(Trace):
         error_token = ERROR_STATE.set(IGNORE_ERRORS)
         try:
             outs = evaluate(xp, *buffers) if one else under(self, evaluate, xp, *buffers)
+        except MemoryError as error:
+            raise out_of_memory(primitive, avals, error) from None
         finally:
             ERROR_STATE.reset(error_token)
         sharding = common_sharding(primitive, args) if committed else None

@@ -67,6 +67,7 @@ class Source:
             "pack": executable.pack,
             "native": executable.call,
             "steps": executable.steps,
+            "explained": executable.explained,
         }
         self.leaves = 0
 
@@ -142,7 +143,9 @@ class Source:
             "try:",
             *(f"    {line}" for line in self.lines),
             "except KeyError: return MISS",
-            *run,
+            "try:",
+            *(f"    {line}" for line in run),
+            "except MemoryError as error: raise explained(error) from None",
             f"return {result}",
         ]
         text = "def dispatch(args, kwargs):\n" + "\n".join(f"    {line}" for line in body) + "\n"

@@ -12,9 +12,10 @@ import numpy as np
 from funcgrad.base import events
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.dtypes import buffer_dtype
+from funcgrad.base.shortage import of_operation
 from funcgrad.base.trace import EVALUATION, at_source, evaluate_rules, mark_source, running
-from funcgrad.compiler import lowering, pages
-from funcgrad.compiler.buffers import layout
+from funcgrad.compiler import lowering, pages, shortage
+from funcgrad.compiler.buffers import Layout, layout
 from funcgrad.compiler.executable import Executable, NumpyTarget
 from funcgrad.compiler.llvm import arrays
 from funcgrad.compiler.llvm.engine import Code, cached_object
@@ -22,6 +23,7 @@ from funcgrad.compiler.llvm.library import NativeMachine, symbols
 from funcgrad.compiler.llvm.program import ENTRY, HostCall, Native, emit_program
 from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.llvm.values import POLL
+from funcgrad.compiler.pages import RefusedError
 from funcgrad.compiler.schedule import schedule
 from funcgrad.compiler.steps import Optimise
 from funcgrad.ir.jaxpr import ClosedJaxpr
@@ -47,15 +49,27 @@ class NativeExecutable:
         target: Target,
         donated: frozenset[int] = frozenset(),
     ):
-        self.program = program
-        block = schedule(program, optimise, NativeMachine(target))
-        events.notify("stage", name="schedule")
-        native = emit_program(block, layout(block, donated), target)
+        self.program, self._donated, self._optimise = program, donated, optimise
+        plan = self.plan(target)
+        native = emit_program(plan.block, plan, target)
         events.notify("stage", name="emit")
         image = cached_object(native.text, target)
         events.notify("stage", name="LLVM")
         self.link(native, image, target, program.in_avals, program.out_avals)
         events.notify("stage", name="link")
+
+    def plan(self, target: Target) -> Layout:
+        """The steps of the program and where their values lie."""
+        block = schedule(self.program, self._optimise, NativeMachine(target))
+        events.notify("stage", name="schedule")
+        return layout(block, self._donated)
+
+    def explained(self, error: MemoryError) -> MemoryError:
+        """The error that says what refused memory was for."""
+        if not isinstance(error, RefusedError):
+            return error
+        explain = shortage.of_result if error.result else shortage.of_arena
+        return explain(self.plan(self.target), error)
 
     def link(
         self,
@@ -87,6 +101,13 @@ class NativeExecutable:
     def __call__(self, *buffers: Any) -> list[Any]:
         if any(type(b) is not np.ndarray for b in buffers):
             return Executable(self.program, NumpyTarget())(*buffers)
+        try:
+            return self.computed(buffers)
+        except MemoryError as error:
+            raise self.explained(error) from None
+
+    def computed(self, buffers: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The outputs for NumPy arrays."""
         inputs = [b if b.flags.c_contiguous else np.array(b, order="C") for b in buffers]
         reused = self.native.reused
         outs = [
@@ -193,6 +214,11 @@ class LibraryStep:
         with np.errstate(all="ignore"), running(EVALUATION):
             try:
                 results = self.evaluate(np, *inputs)
+            except MemoryError as error:
+                results = [v.aval for v in self.eqn.outvars]
+                explained = of_operation(self.eqn.primitive.name, results, error)
+                at_source(self.eqn.source, mark_source, explained)
+                raise explained from None
             except Exception as error:
                 at_source(self.eqn.source, mark_source, error)
                 raise

@@ -32,6 +32,14 @@ REFUSALS = (MemoryError, OSError, OverflowError, ValueError)  # as mmap and NumP
 BYTE = np.dtype(np.uint8)
 
 
+class RefusedError(OutOfMemoryError):
+    """So many bytes were refused; whoever asked can tell what they were for."""
+
+    def __init__(self, message: str, nbytes: int, result: bool):
+        super().__init__(message)
+        self.nbytes, self.result = nbytes, result
+
+
 class Statistics(NamedTuple):
     """Bytes of the blocks in use, of those kept for later, and the most that both ever were."""
 
@@ -143,8 +151,11 @@ def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         try:
             return np.empty(shape, dtype)
         except MemoryError:
-            raise _refused(nbytes) from None
-    block = _borrow(nbytes)
+            raise _refused(nbytes, True) from None
+    try:
+        block = _borrow(nbytes)
+    except REFUSALS:
+        raise _refused(nbytes, True) from None
     lease = Lease((block.bucket.size,), BYTE, block.memory, block.offset)
     lease.block = block
     return np.ndarray(shape, dtype, lease)
@@ -154,7 +165,10 @@ def scratch(nbytes: int) -> tuple[int, Loan]:
     """The address of so many bytes, aligned to a cache line, and what keeps them: when that dies
     they serve the next call.
     """
-    block = _borrow(nbytes)
+    try:
+        block = _borrow(nbytes)
+    except REFUSALS:
+        raise _refused(nbytes, False) from None
     return block.address, Loan(block)
 
 
@@ -182,28 +196,27 @@ def _borrow(nbytes: int) -> Block:
 
 
 def _new(bucket: Bucket) -> Block:
-    """A fresh block; before giving up, what is kept goes back to the system."""
+    """A fresh block, or one of REFUSALS; before that, what is kept goes back to the system."""
     global _held, _peak
     with _lock:
         try:
             block = Block(bucket)
         except REFUSALS:
             _shrink(0)
-            try:
-                block = Block(bucket)
-            except REFUSALS:
-                raise _refused(bucket.size) from None
+            block = Block(bucket)
         _held += bucket.size
         _peak = max(_peak, _held)
     return block
 
 
-def _refused(nbytes: int) -> OutOfMemoryError:
+def _refused(nbytes: int, result: bool) -> RefusedError:
     kept = _pooled()
-    return OutOfMemoryError(
+    return RefusedError(
         f"the system refused {nbytes:,} bytes; large arrays and scratch memory of compiled "
         f"programs take {_held - kept:,} bytes now, and {kept:,} more are kept for later. "
-        "Delete arrays that are no longer needed, donate arguments, or work on smaller pieces."
+        "Delete arrays that are no longer needed, donate arguments, or work on smaller pieces.",
+        nbytes,
+        result,
     )
 
 

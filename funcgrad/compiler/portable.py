@@ -41,6 +41,9 @@ class LoadedExecutable(NativeExecutable):
             raise TypeError("a deserialized executable runs on arrays in the CPU's memory only")
         return super().__call__(*buffers)
 
+    def explained(self, error: MemoryError) -> MemoryError:
+        return error
+
 
 class Loaded(NamedTuple):
     """What the bytes of an executable hold."""
