@@ -49,10 +49,10 @@ ORDERS: dict[str, tuple[str, ...]] = {
             shortage trace basis""",
         "ir": "jaxpr effects evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize masking",
-        "compiler": """loops loopcheck reference lowering loopshow elementary passes fuse
+        "compiler": """loops loopcheck reference narrow lowering loopshow elementary passes fuse
             kernels tiling partial registers updating steps schedule buffers traffic disk
             pages llvm describe shortage executable native portable dispatch pipeline""",
-        "compiler.passes": "inline fold simplify cse dce loops",
+        "compiler.passes": "inline fold simplify widen cse dce loops",
         "compiler.elementary": """floats exponential logarithm hyperbolic trigonometric
             inverse_trigonometric error_function inverse_error_function gamma powers bessel
             neighbor remainder""",

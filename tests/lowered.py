@@ -47,7 +47,8 @@ class Element:
 
     def __init__(self, graph: Graph, number: int, buffer: np.ndarray, computed: bool):
         self.graph, self.number, self.computed = graph, number, computed
-        self.shape, self.dtype = buffer.shape, lowering.short_name(buffer.dtype)
+        self.shape, self.array_dtype = buffer.shape, buffer.dtype
+        self.dtype = lowering.short_name(buffer.dtype)
         self.literal = buffer if computed and not buffer.shape else None
 
     def __call__(self, index: Position) -> Expr:

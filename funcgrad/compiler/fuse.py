@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from funcgrad.base.basis import reshape_p
 from funcgrad.compiler import lowering
 from funcgrad.compiler.loops import Combine, Expr, Graph, Index, NeedsSplit, axis_index, ordered
-from funcgrad.compiler.lowering import Accumulation, Fold, Position, element_type, linear, unravel
+from funcgrad.compiler.lowering import (
+    Accumulation,
+    Fold,
+    Position,
+    element_type,
+    linear,
+    literal_value,
+    unravel,
+)
 from funcgrad.ir.jaxpr import Atom, Eqn, Literal, Var
 
 # Nodes of one kernel's graph beyond which nothing more joins: longer bodies spill registers.
@@ -308,12 +316,13 @@ class Group:
 class Element:
     """An operand of a lowering rule, inside one group."""
 
-    __slots__ = ("atom", "dtype", "group", "shape")
+    __slots__ = ("array_dtype", "atom", "dtype", "group", "shape")
 
     def __init__(self, group: Group, atom: Atom):
         self.group, self.atom = group, atom
         self.shape = atom.aval.shape
-        self.dtype = element_type(atom.aval.dtype) or ""
+        self.array_dtype = atom.aval.dtype
+        self.dtype = element_type(self.array_dtype) or ""
 
     def __call__(self, index: Position) -> Expr:
         return self.group.value(self.atom, index)
@@ -328,12 +337,6 @@ class Element:
             if eqn.primitive is reshape_p:
                 return Element(group, eqn.invars[0]).flat(offset)
         return self(unravel(group.graph, self.shape, offset))
-
-
-def literal_value(literal: Literal) -> bool | int | float:
-    """A literal's number as Python holds it."""
-    value = literal.val
-    return value.item() if hasattr(value, "item") and value.dtype.kind in "biuf" else float(value)
 
 
 def any_acc(values: Sequence[Expr]) -> bool:

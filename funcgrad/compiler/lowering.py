@@ -26,6 +26,7 @@ from funcgrad.compiler.loops import (
     Guarded,
     Index,
 )
+from funcgrad.compiler.narrow import STORED, code_of, format_of, narrowed, widened
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Literal
 
 Position = tuple[Index, ...]
@@ -33,10 +34,11 @@ Rule = Callable[..., Any]
 
 
 class Element(Protocol):
-    """An operand of a rule: its shape and element type, and its element at any index."""
+    """An operand of a rule: its shape, element type and dtype, and its element at any index."""
 
     shape: tuple[int, ...]
     dtype: str
+    array_dtype: Any
 
     def __call__(self, index: Position) -> Expr: ...
 
@@ -150,6 +152,10 @@ accumulations: dict[Primitive, Rule] = {}
 updates: dict[Primitive, Rule] = {}
 # Primitives whose rule only moves elements: computing one again is as cheap as reading it.
 views: set[Primitive] = set()
+# Other primitives whose rule only moves elements.
+movers: set[Primitive] = set()
+# fills(params) -> whether a primitive that moves elements makes some itself in this use
+fillers: dict[Primitive, Callable[[dict[str, Any]], bool]] = {}
 # refuses(avals, params) -> whether a use of the primitive, rule or not, has no kernel
 refusals: dict[Primitive, Callable[[Sequence[ShapedArray], dict[str, Any]], bool]] = {}
 
@@ -159,7 +165,31 @@ def element_type(dtype: Any) -> str | None:
     if isinstance(dtype, KeyType):
         return "u64" if dtype.words == 2 else None
     name = short_name(dtype)
-    return name if name in DTYPES else None
+    if name in DTYPES:
+        return name
+    return None if format_of(dtype) is None else STORED
+
+
+def has_kernel(primitive: Primitive) -> bool:
+    """Whether kernels or library functions compute a primitive, in some of its uses at least."""
+    tables = (rules, folds, accumulations, updates, products, convolutions)
+    return any(primitive in table for table in tables)
+
+
+def moves(primitive: Primitive, params: dict[str, Any]) -> bool:
+    """Whether the elements that a primitive makes are all elements of its operands."""
+    makes_new = primitive in fillers and fillers[primitive](params)
+    return (primitive in views or primitive in movers) and not makes_new
+
+
+def literal_value(literal: Literal) -> bool | int | float:
+    """A literal's number as Python holds it; of a narrow dtype, its byte."""
+    value = literal.val
+    if format_of(literal.aval.dtype) is not None:
+        return code_of(literal.array)
+    if hasattr(value, "item") and value.dtype.kind in "biuf":
+        return value.item()
+    return value if isinstance(value, (bool, int, float)) else float(value)
 
 
 def elementwise(primitive: Primitive, function: Callable[..., Expr]) -> None:
@@ -189,6 +219,16 @@ def extremum(op: str, x: Expr, y: Expr) -> Expr:
     if x.dtype == "bool":
         return x & y if op == "min" else x | y
     return x.apply(op, y)
+
+
+def convert_element(x: Element, index: Position, new_dtype: Any) -> Expr:
+    """The element at an index as another dtype, which may be a narrow one, as the old one may."""
+    value = at_broadcast(x, index)
+    if format_of(x.array_dtype) is not None:
+        value = widened(value, x.array_dtype)
+    if format_of(new_dtype) is not None:
+        return narrowed(value, new_dtype)
+    return converted(value, element_type(new_dtype) or "")
 
 
 def converted(x: Expr, dtype: str) -> Expr:

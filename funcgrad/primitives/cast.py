@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from funcgrad.base import dtypes
@@ -54,14 +55,14 @@ def convert_evaluate(xp: Any, x: Any, new_dtype: Any, weak_type: bool) -> Any:
     target = np.dtype(new_dtype)
     if x.dtype.kind == "c" and target.kind != "c":
         x = x.real
-    if target.kind in "iu" and dtypes.issubdtype(x.dtype, np.floating):
+    if dtypes.issubdtype(target, np.integer) and dtypes.issubdtype(x.dtype, np.floating):
         return _float_to_integer(xp, x, target)
     return x.astype(target)
 
 
 def _float_to_integer(xp: Any, x: Any, target: np.dtype) -> Any:
     """Round towards zero and saturate, nan to zero: what XLA does, where C leaves it undefined."""
-    info = np.iinfo(target)
+    info = ml_dtypes.iinfo(target)
     wide = x.astype(np.float64)
     inside = xp.where(xp.isnan(wide), 0.0, wide)
     low, high = inside < info.min, inside >= float(info.max) + (info.bits < 53)
@@ -89,10 +90,19 @@ abstract_rules[convert_element_type_p] = pure(convert_abstract)
 forward.rules[convert_element_type_p] = convert_forward
 backward.unary(convert_element_type_p, convert_backward)
 batching.elementwise(convert_element_type_p)
-lowering.elementwise(
-    convert_element_type_p,
-    lambda x, new_dtype, weak_type: lowering.converted(x, lowering.element_type(new_dtype) or ""),
-)
+
+
+def convert_lower(
+    graph: Graph,
+    index: lowering.Position,
+    x: lowering.Element,
+    new_dtype: Any,
+    weak_type: bool,
+) -> Expr:
+    return lowering.convert_element(x, index, new_dtype)
+
+
+lowering.rules[convert_element_type_p] = convert_lower
 
 
 # bitcast_convert_type
@@ -151,7 +161,15 @@ def bitcast_lower(
     return total.bits(dtype)
 
 
+def splits_bytes(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+    """Whether a dtype has less bits than the byte that holds it."""
+    found = [d for d in (avals[0].dtype, params["new_dtype"]) if not isinstance(d, dtypes.KeyType)]
+    return any(dtypes.itemsize_bits(d) < 8 for d in found)
+
+
 lowering.rules[bitcast_convert_type_p] = bitcast_lower
+lowering.movers.add(bitcast_convert_type_p)
+lowering.refusals[bitcast_convert_type_p] = splits_bytes
 
 
 # reduce_precision

@@ -248,6 +248,7 @@ def select_lower(
 
 
 lowering.rules[select_n_p] = select_lower
+lowering.movers.add(select_n_p)
 
 
 # clamp

@@ -315,3 +315,4 @@ def fills_keys(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
 
 lowering.view(gather_p, gather_lower)
 lowering.refusals[gather_p] = fills_keys
+lowering.fillers[gather_p] = lambda params: params["mode"] is GatherScatterMode.FILL_OR_DROP

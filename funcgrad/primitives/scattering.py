@@ -383,3 +383,4 @@ def window_place(
 
 for _primitive in (scatter_p, *COMBINE):
     scatter_lower(_primitive)
+lowering.movers.add(scatter_p)

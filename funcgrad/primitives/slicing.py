@@ -467,3 +467,4 @@ def dynamic_update_slice_lower(
 
 
 lowering.updates[dynamic_update_slice_p] = dynamic_update_slice_lower
+lowering.movers.add(dynamic_update_slice_p)

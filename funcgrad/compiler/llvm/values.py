@@ -2,13 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 from funcgrad.compiler.buffers import Layout, Storage, nbytes
 from funcgrad.compiler.llvm.elements import BYTES, MEMORY, constant
 from funcgrad.compiler.llvm.emit import Module, Writer
 from funcgrad.compiler.llvm.sequence import NOWHERE, Place
-from funcgrad.compiler.lowering import element_type
+from funcgrad.compiler.lowering import element_type, literal_value
 from funcgrad.compiler.steps import Block
 from funcgrad.ir.jaxpr import Atom, Literal, Var
 
@@ -104,8 +103,7 @@ class Values(ABC):
     def elements(self, frame: Frame, atom: Atom) -> tuple[str, ...]:
         """The elements of a small value, in registers."""
         if isinstance(atom, Literal):
-            value = atom.val.item() if hasattr(atom.val, "item") else atom.val
-            return (constant(number(value), element_type(atom.aval.dtype) or ""),)
+            return (constant(literal_value(atom), element_type(atom.aval.dtype) or ""),)
         found = frame.elements.get(atom)
         if found is None:
             dtype = element_type(atom.aval.dtype) or ""
@@ -205,8 +203,3 @@ class Values(ABC):
         after = self.writer.label("resumed")
         self.writer.branch(test, after, "failed")
         self.writer.begin(after)
-
-
-def number(value: Any) -> Any:
-    """A NumPy or ml_dtypes scalar as Python's."""
-    return value if isinstance(value, (bool, int, float)) else float(value)

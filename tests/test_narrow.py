@@ -1,0 +1,192 @@
+"""8-bit and narrower dtypes compiled: every byte, every rounding, and whole programs without a
+library step.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import funcgrad
+import funcgrad.numpy as jnp
+from funcgrad import lax
+from funcgrad.base.array import as_array
+from funcgrad.compiler.native import NativeExecutable
+from funcgrad.compiler.passes.widen import widen
+from oracle import assert_as_oracle, assert_near
+
+FLOATS = [
+    getattr(ml_dtypes, name)
+    for name in (
+        "float8_e4m3fn float8_e5m2 float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2fnuz float8_e3m4 "
+        "float8_e4m3 float8_e8m0fnu float4_e2m1fn"
+    ).split()
+]
+INTEGERS = [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2]
+E4M3, INT4 = ml_dtypes.float8_e4m3fn, ml_dtypes.int4
+BYTES = np.arange(256, dtype=np.uint8)
+
+
+def native(function: Callable, *args: Any) -> NativeExecutable:
+    executable = assert_as_oracle(function, *args)
+    assert [c.eqn.primitive.name for c in executable.native.host_calls] == []
+    return executable
+
+
+def bits(array: Any) -> np.ndarray:
+    return np.asarray(as_array(array).buffer).view(np.uint8)
+
+
+def sample_floats(dtype: Any) -> np.ndarray:
+    """All values of bfloat16, and around each value of a dtype and each midpoint the next ones."""
+    every = np.arange(1 << 16, dtype=np.uint32) << 16
+    with np.errstate(all="ignore"):
+        known = np.unique(BYTES.view(dtype).astype(np.float32))
+    known = known[np.isfinite(known)]
+    points = np.concatenate([known, (known[1:] + known[:-1]) / 2])
+    up, down = (np.nextafter(points, np.float32(end)) for end in (np.inf, -np.inf))
+    rng = np.random.default_rng(0)
+    ordinary = rng.normal(size=20_000) * np.exp(rng.normal(size=20_000) * 4)
+    parts = [every.view(np.float32), points, up, down, ordinary.astype(np.float32)]
+    return np.concatenate(parts)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+def test_every_byte_widens(dtype: Any) -> None:
+    info: Any = ml_dtypes.finfo(dtype) if dtype in FLOATS else ml_dtypes.iinfo(dtype)
+    x = BYTES[: 1 << info.bits].view(dtype)
+    wide = np.float32 if dtype in FLOATS else np.int32
+    executable = native(lambda x: x.astype(wide), x)
+    (found,) = executable(x)
+    np.testing.assert_array_equal(found, x.astype(wide))
+    assert (np.signbit(found) == np.signbit(x.astype(wide)))[~np.isnan(found)].all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_every_kind_of_float_rounds(dtype: Any) -> None:
+    x = sample_floats(dtype)
+    with np.errstate(all="ignore"):
+        wanted = x.astype(dtype).view(np.uint8)
+    (found,) = native(lambda x: x.astype(dtype), x)(x)
+    np.testing.assert_array_equal(found.view(np.uint8), wanted)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+@pytest.mark.parametrize("source", [np.float16, ml_dtypes.bfloat16, np.int32, np.bool_])
+def test_other_dtypes_convert(dtype: Any, source: Any) -> None:
+    x = np.asarray([0, 1, -1, 3, 7, 8, -8, -9, 100, 0.49, -0.99999999999, 5.5]).astype(source)
+    (found,) = native(lambda x: x.astype(dtype), x)(x)
+    wanted = bits(as_array(x).astype(dtype))
+    mask = 255 if dtype in FLOATS else (1 << ml_dtypes.iinfo(dtype).bits) - 1
+    np.testing.assert_array_equal(found.view(np.uint8) & mask, wanted & mask)
+
+
+def test_floats_saturate_as_integers() -> None:
+    x = np.asarray([np.nan, np.inf, -np.inf, 1e10, -1e10, 7.9, -9.2, 17, -0.5, 3.5], np.float32)
+    wanted = [0, 7, -8, 7, -8, 7, -8, 7, 0, 3]  # as XLA converts
+    assert as_array(x).astype(INT4).astype(np.int32).tolist() == wanted  # pyright: ignore
+    assert funcgrad.jit(lambda x: x.astype(INT4).astype(np.int32))(x).tolist() == wanted
+
+
+@pytest.mark.parametrize("dtype", [E4M3, ml_dtypes.float8_e5m2, INT4])
+def test_elements_move_as_they_are(dtype: Any) -> None:
+    x = BYTES[:16].repeat(12).reshape(12, 16)
+    x = (x if dtype is INT4 else np.random.default_rng(0).integers(0, 256, (12, 16))).astype("u1")
+    x = x.view(dtype)
+    i = np.asarray([3, 0, 7])
+
+    def moved(x: Any) -> list[Any]:
+        y = x.T[::-1].reshape(4, 48)
+        z = jnp.concatenate([x[2:5], x[7:8]], 0)
+        taken = jnp.take(x, i, axis=0, mode="clip")
+        put = x.at[i].set(x[:3], mode="promise_in_bounds")
+        part = lax.dynamic_slice(x, (i[0], 2), (4, 5))
+        chosen = jnp.where(jnp.arange(16) % 3 == 0, x, x[0])
+        return [y, z, taken, put, part, chosen, jnp.broadcast_to(x[:, None], (12, 3, 16))]
+
+    executable = native(moved, x)
+    found = executable(x)
+    for got, want in zip(found, moved(as_array(x)), strict=True):
+        np.testing.assert_array_equal(got.view(np.uint8), bits(want))
+
+
+@pytest.mark.parametrize("dtype", [E4M3, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fnuz])
+def test_each_operation_rounds(dtype: Any) -> None:
+    rng = np.random.default_rng(1)
+    with np.errstate(all="ignore"):
+        x, y = (rng.normal(size=(2, 999)) * 3).astype(dtype)
+
+    def f(x: Any, y: Any) -> list[Any]:
+        return [x * y + x, x - y, x / y, jnp.maximum(x, -y), abs(x), x < y, x == x, jnp.sign(y)]
+
+    executable = native(f, x, y)
+    for got, want in zip(executable(x, y), f(as_array(x), as_array(y)), strict=True):
+        wanted = np.asarray(as_array(want).buffer)
+        np.testing.assert_array_equal(got.astype(np.float32), wanted.astype(np.float32))
+
+
+def test_small_integers_wrap() -> None:
+    x = np.arange(-8, 8).astype(INT4)
+    f = funcgrad.jit(lambda x: [x + x, x * x, -x, x < 2])
+    for got, want in zip(f(x), [lambda v: v + v, lambda v: v * v, lambda v: -v], strict=False):
+        wide = want(np.arange(-8, 8))
+        assert got.astype(np.int32).tolist() == ((wide + 8) % 16 - 8).tolist()
+    assert f(x)[3].tolist() == (np.arange(-8, 8) < 2).tolist()
+    native(lambda x: [x + x, x * x, x < 2], x)
+
+
+def test_products() -> None:
+    rng = np.random.default_rng(2)
+    x, w = (rng.normal(size=s).astype(E4M3) for s in ((40, 96), (96, 56)))
+    wanted = x.astype(np.float32) @ w.astype(np.float32)
+    f = lambda x, w: jnp.matmul(x, w, preferred_element_type=np.float32)
+    (found,) = native(f, x, w)(x, w)
+    np.testing.assert_allclose(found, wanted, 1e-5, 1e-4)
+
+    q = rng.integers(-8, 8, (96, 56)).astype(INT4)
+    y, scale = rng.normal(size=(40, 96)).astype(np.float32), np.float32(0.1)
+
+    def weight_only(y: Any, q: Any) -> Any:
+        return (y @ q.astype(np.float32)) * scale
+
+    (found,) = native(weight_only, y, q)(y, q)
+    np.testing.assert_allclose(found, y @ q.astype(np.float32) * scale, 1e-4, 1e-4)
+
+
+def test_gradient_through_a_quantised_value() -> None:
+    def loss(w: Any, x: Any) -> Any:
+        quantised = w + lax.stop_gradient(w.astype(E4M3).astype(np.float32) - w)
+        return jnp.sum(jnp.tanh(x @ quantised) ** 2)
+
+    rng = np.random.default_rng(3)
+    w, x = rng.normal(size=(8, 5)).astype(np.float32), rng.normal(size=(7, 8)).astype(np.float32)
+    native(funcgrad.grad(loss), w, x)
+    batch = rng.normal(size=(3, 7, 8)).astype(np.float32)
+    native(funcgrad.vmap(funcgrad.grad(loss), (None, 0)), w, batch)
+
+
+def test_a_loop_carries_bytes() -> None:
+    def f(x: Any, s: Any) -> Any:
+        def turn(c: Any, s: Any) -> tuple[Any, Any]:
+            c = (c.astype(np.float32) * s + 0.25).astype(E4M3)
+            return c, c[:2]
+
+        return lax.scan(turn, x, s)
+
+    x = np.linspace(-2, 2, 33).astype(E4M3)
+    s = np.linspace(0.5, 1.5, 9, dtype=np.float32)
+    executable = native(f, x, s)
+    carry, ys = f(as_array(x), as_array(s))
+    got = executable(x, s)
+    np.testing.assert_array_equal(got[0].view(np.uint8), bits(carry))
+    np.testing.assert_array_equal(got[1].view(np.uint8), bits(ys))
+    scalar = np.float32(0.3).astype(E4M3)
+    native(lambda x: lax.fori_loop(0, 5, lambda i, c: (c * 2 + 1).astype(E4M3), x), scalar)
+
+
+def test_the_pass_leaves_other_programs_alone() -> None:
+    program = funcgrad.make_jaxpr(lambda x: jnp.sin(x) + 1)(1.0)
+    assert widen(program) is program
+    assert_near(np.zeros(2, E4M3), np.zeros(2, E4M3), 1, "")
