@@ -57,8 +57,9 @@ ORDERS: dict[str, tuple[str, ...]] = {
             inverse_trigonometric error_function inverse_error_function gamma powers bessel
             neighbor remainder""",
         "compiler.llvm": """target engine systems arrays writer elements conversions extrema
-            operations plan stream partial ranges rare evaluation transpose memory accumulators
-            emit functions sequence parallel pool gemm conv library values control program""",
+            operations plan width stream partial ranges rare evaluation transpose memory
+            accumulators emit functions sequence parallel pool gemm conv library values control
+            program""",
         "compiler.llvm.gemm": """scheme road micro vector pack blocks finish drive product""",
         "compiler.llvm.conv": """places copy steps problem forward few gradient depthwise plans""",
         "primitives": """nary structural cast compare complex_parts arithmetic exponential

@@ -15,16 +15,18 @@ from funcgrad import lax
 from funcgrad.base.array import as_array
 from funcgrad.compiler.native import NativeExecutable
 from funcgrad.compiler.passes.widen import widen
+from funcgrad.primitives.reduction import reduce_max_p
 from oracle import assert_as_oracle, assert_near
 
 FLOATS = [
     getattr(ml_dtypes, name)
     for name in (
         "float8_e4m3fn float8_e5m2 float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2fnuz float8_e3m4 "
-        "float8_e4m3 float8_e8m0fnu float4_e2m1fn"
+        "float8_e4m3 float8_e8m0fnu float4_e2m1fn float6_e2m3fn float6_e3m2fn"
     ).split()
 ]
-INTEGERS = [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2]
+NAMES = ("int4", "uint4", "int2", "uint2", "int1", "uint1")
+INTEGERS = [getattr(ml_dtypes, name) for name in NAMES if hasattr(ml_dtypes, name)]
 E4M3, INT4 = ml_dtypes.float8_e4m3fn, ml_dtypes.int4
 BYTES = np.arange(256, dtype=np.uint8)
 
@@ -190,3 +192,51 @@ def test_the_pass_leaves_other_programs_alone() -> None:
     program = funcgrad.make_jaxpr(lambda x: jnp.sin(x) + 1)(1.0)
     assert widen(program) is program
     assert_near(np.zeros(2, E4M3), np.zeros(2, E4M3), 1, "")
+
+
+BY_WIDTH = [lax.shift_left, lax.shift_right_logical, lax.shift_right_arithmetic]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_bits_beyond_the_dtype_do_not_count(dtype: Any) -> None:
+    x = BYTES[: 1 << ml_dtypes.iinfo(dtype).bits].view(dtype)
+    x, y = (v.reshape(-1) for v in np.meshgrid(x, x))
+    bitwise = [lambda x, y: x & y, lambda x, y: x | y, lambda x, y: x ^ y, lambda x, y: ~x]
+    counts = [lambda x, y: lax.clz(x), lambda x, y: lax.population_count(x)]
+    extremes = [jnp.maximum, lambda x, y: jnp.clip(x, 0, 1), lambda x, y: jnp.min(x)]
+    arithmetic = [lax.div, lax.rem, lambda x, y: -x, lambda x, y: abs(x), lambda x, y: jnp.sign(x)]
+    for f in (*BY_WIDTH, *bitwise, *counts, *extremes, *arithmetic):
+        want = np.asarray(as_array(f(as_array(x), as_array(y))).buffer)
+        (got,) = assert_as_oracle(f, x, y)(x, y)
+        assert got.dtype == want.dtype == dtype
+        np.testing.assert_array_equal(got.astype(np.int32), want.astype(np.int32))
+
+
+def test_quotients_of_small_integers_truncate() -> None:
+    x, y = (np.asarray(v, np.int32) for v in ([7, -7, -8, 5], [2, 2, -1, 0]))
+    small = [as_array(v.astype(INT4)) for v in (x, y)]
+    assert np.asarray(lax.div(*small)).astype(int).tolist() == [3, -3, -8, -1]
+    assert np.asarray(lax.rem(*small)).astype(int).tolist() == [1, -1, 0, 5]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_extremes_of_dtypes_without_infinity(dtype: Any) -> None:
+    x = np.asarray([1, 4, 2]).astype(dtype)
+    f = lambda x: [jnp.max(x), jnp.min(x)]
+    assert [float(v) for v in f(as_array(x))] == [4, 1]
+    assert [float(v) for v in native(f, x)(x)] == [4, 1]
+
+
+def test_the_next_number_is_of_the_dtype() -> None:
+    x, y = (np.asarray(v).astype(E4M3) for v in ([1, 1, -2], [2, 0, 0]))
+    (found,) = assert_as_oracle(lax.nextafter, x, y)(x, y)
+    assert found.astype(np.float32).tolist() == [1.125, 0.9375, -1.875]
+
+
+@pytest.mark.parametrize("dtype", [E4M3, INT4])
+def test_extremes_of_nothing_are_of_the_dtype(dtype: Any) -> None:
+    x = np.zeros((0, 3), dtype)
+    f = lambda x: reduce_max_p.bind1(x, axes=(0,))
+    (found,) = assert_as_oracle(f, x)(x)
+    info: Any = ml_dtypes.finfo(dtype) if dtype is E4M3 else ml_dtypes.iinfo(dtype)
+    assert found.astype(np.float32).tolist() == [float(info.min)] * 3

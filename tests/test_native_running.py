@@ -16,6 +16,7 @@ import pytest
 import funcgrad
 import funcgrad.numpy as jnp
 from funcgrad import lax
+from funcgrad.base.array import as_array
 from funcgrad.compiler.llvm import engine
 from oracle import assert_as_oracle
 
@@ -292,3 +293,15 @@ def test_deep_nesting(kind: str) -> None:
         return lax.cond(x[0] > 0, lambda x: nested(depth - 1, x), lambda x: x * 2, x)
 
     assert_as_oracle(lambda x: nested(8 if kind == "loops" else 20, x), array(5))
+
+
+def test_a_view_is_put_in_order_once() -> None:
+    f = funcgrad.jit(lambda x: x + 1)
+    for x in (jnp.zeros((7, 5)), jnp.arange(35.0).reshape(5, 7).T):
+        before = np.asarray(x)
+        first = f(x)
+        buffer = as_array(x).buffer
+        assert buffer.flags.c_contiguous
+        np.testing.assert_array_equal(f(x), before + 1)
+        np.testing.assert_array_equal(first, before + 1)
+        assert as_array(x).buffer is buffer

@@ -174,7 +174,7 @@ class JitFunction(Generic[P, R]):
         if current_trace() is EVALUATION and not entry.staged.operands:
             if all(type(v) is ConcreteArray for v in values):
                 sharding = common_sharding(jit_p, values)
-                outs = compiled(program, None, donated)(*[v.buffer for v in values])
+                outs = compiled(program, None, donated)(*[v.contiguous() for v in values])
                 return [
                     ConcreteArray(o, a, sharding)
                     for o, a in zip(outs, entry.out_avals, strict=True)

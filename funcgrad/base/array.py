@@ -41,6 +41,13 @@ class ConcreteArray(Array):
             )
         return buffer
 
+    def contiguous(self) -> Buffer:
+        """The array inside with its elements in order, which a view is made once and for all."""
+        buffer = self.buffer
+        if isinstance(buffer, np.ndarray) and not buffer.flags.c_contiguous:
+            buffer = self._buffer = np.array(buffer, order="C")
+        return buffer
+
     # conversions to Python and NumPy
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if isinstance(self.aval.dtype, dtypes.KeyType):

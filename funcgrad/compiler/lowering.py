@@ -158,6 +158,8 @@ movers: set[Primitive] = set()
 fillers: dict[Primitive, Callable[[dict[str, Any]], bool]] = {}
 # refuses(avals, params) -> whether a use of the primitive, rule or not, has no kernel
 refusals: dict[Primitive, Callable[[Sequence[ShapedArray], dict[str, Any]], bool]] = {}
+# Those of them that hold because computing with a wider dtype gives something else.
+unwidened: dict[Primitive, Callable[[Sequence[ShapedArray], dict[str, Any]], bool]] = {}
 
 
 def element_type(dtype: Any) -> str | None:
@@ -180,6 +182,17 @@ def moves(primitive: Primitive, params: dict[str, Any]) -> bool:
     """Whether the elements that a primitive makes are all elements of its operands."""
     makes_new = primitive in fillers and fillers[primitive](params)
     return (primitive in views or primitive in movers) and not makes_new
+
+
+def refuse_narrow(
+    primitive: Primitive, when: Callable[[ShapedArray], bool] = lambda x: True
+) -> None:
+    """A primitive whose result depends on the bits of its dtype has no kernel for narrow ones."""
+
+    def refuses(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
+        return any(format_of(a.dtype) is not None and when(a) for a in avals)
+
+    refusals[primitive] = unwidened[primitive] = refuses
 
 
 def literal_value(literal: Literal) -> bool | int | float:

@@ -1,5 +1,6 @@
 """Elementwise arithmetic: sums, products, quotients, extrema, absolute values and rounding."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,17 @@ from funcgrad.compiler.elementary import neighbor
 from funcgrad.compiler.loops import FLOATS, SIGNED, UNSIGNED, Expr
 from funcgrad.primitives.compare import lt
 from funcgrad.primitives.complex_parts import conj, is_complex, real, zero_imaginary
-from funcgrad.primitives.nary import ANY, FLOAT, NUMBER, REAL, elementwise, real_dtype, ufunc
+from funcgrad.primitives.nary import (
+    ANY,
+    FLOAT,
+    NUMBER,
+    REAL,
+    SMALL,
+    by_int32,
+    elementwise,
+    real_dtype,
+    ufunc,
+)
 from funcgrad.transforms import backward, forward
 
 sub_p = Primitive("sub")
@@ -103,7 +114,11 @@ forward.elementwise(sub_p, lambda t, out, x, y: t, lambda t, out, x, y: neg(t))
 backward.elementwise(sub_p, lambda ct, x, y: ct, lambda ct, x, y: neg(ct))
 lowering.elementwise(sub_p, lowering.fused_subtract)
 
-elementwise(neg_p, NUMBER, lambda xp, x: xp.negative(x))
+elementwise(
+    neg_p,
+    NUMBER,
+    lambda xp, x: xp.negative(x) if x.dtype not in SMALL else by_int32(xp.negative, x),
+)
 forward.elementwise(neg_p, lambda t, out, x: neg(t))
 backward.elementwise(neg_p, lambda ct, x: neg(ct))
 lowering.elementwise(neg_p, lambda x: -x)
@@ -116,6 +131,8 @@ lowering.elementwise(mul_p, lambda x, y: x * y)
 
 def div_evaluate(xp: Any, x: Any, y: Any) -> Any:
     if x.dtype.kind not in "iu":
+        if x.dtype in SMALL:
+            return by_int32(partial(div_evaluate, xp), x, y)
         return xp.divide(x, y)
     zero = y == 0
     safe = xp.where(zero, y.dtype.type(1), y)
@@ -138,6 +155,8 @@ lowering.elementwise(div_p, lambda x, y: x / y)
 
 def rem_evaluate(xp: Any, x: Any, y: Any) -> Any:
     if x.dtype.kind not in "iu":
+        if x.dtype in SMALL:
+            return by_int32(partial(rem_evaluate, xp), x, y)
         return xp.fmod(x, y)
     zero = y == 0
     return xp.where(zero, x, xp.fmod(x, xp.where(zero, y.dtype.type(1), y)))
@@ -187,13 +206,13 @@ def abs_forward(t: Any, out: Any, x: Any) -> Any:
     return real(mul(t, div(conj(x), zero_imaginary(safe))))
 
 
-elementwise(abs_p, NUMBER, lambda xp, x: xp.abs(x), real_dtype)
+elementwise(abs_p, NUMBER, lambda xp, x: by_int32(xp.abs, x), real_dtype)
 forward.elementwise(abs_p, abs_forward)
 lowering.elementwise(abs_p, lambda x: x if x.dtype in UNSIGNED else x.apply("abs"))
 
 
 def sign_evaluate(xp: Any, x: Any) -> Any:
-    sign = xp.sign(x)
+    sign = by_int32(xp.sign, x)
     # NumPy loses the sign of -0.
     return xp.copysign(sign, x) if dtypes.issubdtype(x.dtype, np.floating) else sign
 
@@ -254,3 +273,4 @@ lowering.elementwise(floor_p, lambda x: x.apply("floor"))
 lowering.elementwise(ceil_p, lambda x: x.apply("ceil"))
 lowering.elementwise(round_p, round_lower)
 lowering.elementwise(nextafter_p, neighbor.nextafter)
+lowering.refuse_narrow(nextafter_p)

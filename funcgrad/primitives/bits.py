@@ -156,6 +156,8 @@ def shift_lower(op: str, signed: bool) -> Callable[[Expr, Expr], Expr]:
 lowering.elementwise(shift_left_p, shift_lower("shl", signed=False))
 lowering.elementwise(shift_right_logical_p, shift_lower("shr", signed=False))
 lowering.elementwise(shift_right_arithmetic_p, shift_lower("shr", signed=True))
+lowering.refuse_narrow(shift_right_logical_p)
+lowering.refuse_narrow(shift_right_arithmetic_p)
 
 
 # counts
@@ -190,6 +192,8 @@ def count_lower(op: str) -> Callable[[Expr], Expr]:
 
 lowering.elementwise(population_count_p, count_lower("popcount"))
 lowering.elementwise(clz_p, count_lower("clz"))
+lowering.refuse_narrow(population_count_p)
+lowering.refuse_narrow(clz_p)
 
 
 # mulhi
@@ -236,6 +240,7 @@ def mulhi_lower(x: Expr, y: Expr) -> Expr:
 
 
 lowering.elementwise(mulhi_p, mulhi_lower)
+lowering.refuse_narrow(mulhi_p)
 
 
 # threefry2x32: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011

@@ -22,7 +22,7 @@ from funcgrad.base.lists import present
 from funcgrad.base.trace import Primitive, Rule, abstract_rules, evaluate_rules, pure, single
 from funcgrad.compiler import lowering
 from funcgrad.compiler.loops import Expr, Graph
-from funcgrad.primitives.nary import ANY, BITS, FLOAT, always, elementwise, ufunc
+from funcgrad.primitives.nary import ANY, BITS, FLOAT, always, by_int32, elementwise, ufunc
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.forward import instantiate_zeros
@@ -296,7 +296,11 @@ def clamp_batch(axis: Any, values: Sequence, axes: Sequence) -> Any:
     return (clamp(bound(values[0], axes[0]), x, bound(values[2], axes[2])),), (0,)
 
 
-evaluate_rules[clamp_p] = single(lambda xp, low, x, high: xp.minimum(xp.maximum(x, low), high))
+def clamp_evaluate(xp: Any, low: Any, x: Any, high: Any) -> Any:
+    return by_int32(lambda low, x, high: xp.minimum(xp.maximum(x, low), high), low, x, high)
+
+
+evaluate_rules[clamp_p] = single(clamp_evaluate)
 abstract_rules[clamp_p] = pure(clamp_abstract)
 forward.elementwise(clamp_p, clamp_partial(0), clamp_partial(1), clamp_partial(2))
 batching.rules[clamp_p] = clamp_batch

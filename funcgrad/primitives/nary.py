@@ -22,6 +22,9 @@ INEXACT = (np.floating, np.complexfloating)
 NUMBER = (np.number,)
 ANY = (np.bool_, np.number)
 
+# The integers of less than 8 bits.
+SMALL = frozenset(d for d in dtypes.KINDS["integral"].values() if dtypes.itemsize_bits(d) < 8)
+
 Accepted = tuple[type, ...]
 
 
@@ -109,7 +112,15 @@ def elementwise(
 
 def ufunc(name: str) -> Rule:
     """For `elementwise`: evaluation by the array library's function of that name."""
-    return lambda xp, *buffers: getattr(xp, name)(*buffers)
+    return lambda xp, *buffers: by_int32(getattr(xp, name), *buffers)
+
+
+def by_int32(function: Callable, *buffers: Any) -> Any:
+    """What NumPy has no loops for, integers of less than 8 bits, computed with as int32."""
+    dtype = buffers[0].dtype
+    if dtype not in SMALL:
+        return function(*buffers)
+    return function(*(b.astype(np.int32) for b in buffers)).astype(dtype)
 
 
 def always(dtype: Any) -> Callable[[Any], Any]:

@@ -26,7 +26,7 @@ from funcgrad.compiler import lowering
 from funcgrad.compiler.loops import FLOATS, Combine, Expr, Graph
 from funcgrad.compiler.lowering import Element, Fold
 from funcgrad.primitives.arithmetic import div
-from funcgrad.primitives.nary import ANY, BITS, NUMBER, Accepted, check_dtype
+from funcgrad.primitives.nary import ANY, BITS, NUMBER, Accepted, by_int32, check_dtype
 from funcgrad.primitives.structural import inverse_permutation
 from funcgrad.transforms import backward, batching, forward
 
@@ -203,7 +203,8 @@ def extremum_forward(primitive: Primitive) -> Callable:
 
 def extremum_evaluate(ufunc: str, highest: bool) -> Rule:
     def evaluate(xp: Any, x: Any, axes: tuple[int, ...]) -> Any:
-        return getattr(xp, ufunc).reduce(x, axis=axes, initial=extreme_of(x.dtype, highest))
+        start, reduce = extreme_of(x.dtype, highest), getattr(xp, ufunc).reduce
+        return by_int32(lambda x: reduce(x, axis=axes, initial=start), x)
 
     return evaluate
 
@@ -214,6 +215,9 @@ def extreme_of(dtype: Any, highest: bool) -> Any:
         return highest
     if dtypes.issubdtype(dtype, np.integer):
         info = dtypes.iinfo(dtype)
+        return info.max if highest else info.min
+    if not dtypes.supports_inf(dtype):
+        info = dtypes.finfo(dtype)
         return info.max if highest else info.min
     value = np.inf if highest else -np.inf
     return np.dtype(dtype).type(value)
@@ -234,6 +238,7 @@ def extremum_lower(primitive: Primitive, op: str) -> None:
 
     lowering.folds[primitive] = lower
     lowering.axis_folds.add(primitive)
+    lowering.refuse_narrow(primitive, lambda x: x.size == 0)
 
 
 extremum_lower(reduce_max_p, "max")
@@ -241,7 +246,7 @@ extremum_lower(reduce_min_p, "min")
 
 
 def bitwise_evaluate(ufunc: str) -> Rule:
-    return lambda xp, x, axes: getattr(xp, ufunc).reduce(x, axis=axes)
+    return lambda xp, x, axes: by_int32(lambda x: getattr(xp, ufunc).reduce(x, axis=axes), x)
 
 
 for _primitive, _ufunc in (

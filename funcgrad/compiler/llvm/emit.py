@@ -12,6 +12,7 @@ from funcgrad.compiler.llvm.evaluation import Evaluation, Frame
 from funcgrad.compiler.llvm.operations import Operations
 from funcgrad.compiler.llvm.plan import Plans, power_of_two
 from funcgrad.compiler.llvm.target import Target
+from funcgrad.compiler.llvm.width import widened
 from funcgrad.compiler.llvm.writer import Module, Writer
 from funcgrad.compiler.loops import (
     Expr,
@@ -58,7 +59,9 @@ class _Function:
     """Writes one kernel."""
 
     def __init__(self, module: Module, kernel: Kernel, target: Target):
-        self.kernel = kernel
+        # The caller divides the outermost loop by the lanes that it had.
+        self.lanes = kernel.body[0].lanes if isinstance(kernel.body[0], Loop) else 1
+        self.kernel = kernel = widened(kernel, target)
         self.plans = Plans(kernel)
         self.state = Evaluation(kernel, self.plans, module, target, memory.read)
         self.accs = Accumulators(self.state, self.plans)
@@ -125,19 +128,35 @@ class _Function:
 
     def _divisible(self, loop: Loop) -> None:
         """The indices of the outermost loop that the caller asks for."""
-        extent, lanes = self.kernel.extents[loop.axis], loop.lanes
+        extent, lanes = self.kernel.extents[loop.axis], self.lanes
         whole, rest = extent - extent % lanes, extent % lanes
         if whole:
-            stop = "%end"
+            start, stop = "%begin", "%end"
             if rest:
                 stop = self.state.ops.intrinsic("umin", ("%end", str(whole)), "i64", 1)
+            if loop.lanes > lanes:
+                start = self._side_by_side(loop, start, stop)
+                wide, loop = loop, loop._replace(lanes=lanes)
+                self.plans.loops[id(loop)] = self.plans.loops[id(wide)]
             label = self.state.writer.label("some")
-            inner = self._repeat(loop, "%begin", stop, label)
-            self._run_if(f"icmp ult i64 %begin, {stop}", label, inner)
+            inner = self._repeat(loop, start, stop, label)
+            self._run_if(f"icmp ult i64 {start}, {stop}", label, inner)
         if rest:
             label = self.state.writer.label("last")
             inner = self._body(loop, whole, power_of_two(rest), rest, label)
             self._run_if(f"icmp eq i64 %end, {extent}", label, inner)
+
+    def _side_by_side(self, loop: Loop, start: str, stop: str) -> str:
+        """Several vectors at a time while there are as many; where that ends."""
+        writer = self.state.at(0)
+        distance = writer.assign(f"sub i64 {stop}, {start}")
+        distance = self.state.ops.intrinsic("smax", (distance, "0"), "i64", 1)
+        distance = writer.assign(f"and i64 {distance}, {-loop.lanes}")
+        bound = writer.assign(f"add i64 {start}, {distance}")
+        label = writer.label("wide")
+        inner = self._repeat(loop, start, bound, label)
+        self._run_if(f"icmp ult i64 {start}, {bound}", label, inner)
+        return bound
 
     def _run_if(self, test: str, label: str, inner: Frame) -> None:
         """Blocks that begin with a label, run if the test holds; what they hoisted runs anyway."""

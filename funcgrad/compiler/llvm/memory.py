@@ -211,6 +211,7 @@ def _read_line(state: Evaluation, access: Access) -> str:
     kind, writer = vector(scalar, state.lanes), state.at(access.level)
     if mask is None:
         if access.operand in state.streamed:
+            state.streamed.remove(access.operand)  # later loops find the lines near
             ask_ahead(writer, state.ops.module, pointer, align * state.lanes)
         text = writer.assign(f"load {kind}, ptr {pointer}, align {align}")
     else:

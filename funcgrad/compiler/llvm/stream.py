@@ -8,28 +8,31 @@ from funcgrad.compiler.loops import Kernel, Loop, Reduce, ordered, roots, walk
 
 # Bytes of an operand from which it does not lie near, and how far ahead its lines are asked for.
 LARGE = 1 << 20
-AHEAD = 4096
+AHEAD = 1 << 14
 LINE = 64
 # Nodes of a body that takes longer than its lines.
 MOST_NODES = 24
 ASK = "@llvm.prefetch.p0"
 
 
-def streamed(kernel: Kernel) -> frozenset[int]:
-    """The operands that a kernel's one vector loop only folds, and that are large."""
-    loops = [s for s in walk(kernel.body) if isinstance(s, Loop)]
-    folds = [s for s in walk(kernel.body) if isinstance(s, Reduce)]
-    wide = [loop for loop in loops if loop.lanes > 1]
-    if len(wide) != 1 or not folds or not all(isinstance(s, Reduce) for s in wide[0].body):
-        return frozenset()
-    nodes = ordered([e for s in folds for e in roots(s)])
-    found = set()
-    for node in nodes if len(nodes) <= MOST_NODES else ():
-        if node.op == "read" and dict(node.data[2]).get(wide[0].axis) == 1:
-            reach = sum(abs(c) * (kernel.extents[a] - 1) for a, c in node.data[2])
-            if reach * BYTES[node.dtype] >= LARGE:
-                found.add(node.data[0])
-    return frozenset(found)
+def streamed(kernel: Kernel) -> set[int]:
+    """The large operands that a vector loop which only folds is the first to read."""
+    known: set[int] = set()
+    found: set[int] = set()
+    for loop in walk(kernel.body):
+        if not isinstance(loop, Loop) or any(isinstance(s, Loop) for s in loop.body):
+            continue
+        nodes = ordered([e for s in loop.body for e in roots(s)])
+        reads = [node.data for node in nodes if node.op == "read"]
+        folds = all(isinstance(s, Reduce) for s in loop.body)
+        if loop.lanes > 1 and folds and len(nodes) <= MOST_NODES:
+            for operand, _, terms, *_ in reads:
+                reach = sum(abs(c) * (kernel.extents[a] - 1) for a, c in terms)
+                large = reach * BYTES[kernel.operands[operand].dtype] >= LARGE
+                if large and operand not in known and dict(terms).get(loop.axis) == 1:
+                    found.add(operand)
+        known.update(data[0] for data in reads)
+    return found
 
 
 def ask_ahead(writer: Writer, module: Module, pointer: str, nbytes: int) -> None:

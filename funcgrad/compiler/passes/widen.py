@@ -37,6 +37,9 @@ def _computes(eqn: Eqn) -> bool:
     narrow = any(map(_is_narrow, (*eqn.invars, *eqn.outvars)))
     if not narrow or eqn.effects or eqn.primitive is convert_element_type_p:
         return False
+    refuses = lowering.unwidened.get(eqn.primitive)
+    if refuses is not None and refuses([v.aval for v in eqn.invars], eqn.params):
+        return False
     return lowering.has_kernel(eqn.primitive) and not lowering.moves(eqn.primitive, eqn.params)
 
 
