@@ -305,3 +305,15 @@ def test_a_view_is_put_in_order_once() -> None:
         np.testing.assert_array_equal(f(x), before + 1)
         np.testing.assert_array_equal(first, before + 1)
         assert as_array(x).buffer is buffer
+
+
+def test_a_loop_of_no_turns_hands_over_no_constants() -> None:
+    table = jnp.arange(5000.0)
+    turn = funcgrad.jit(lambda c: c + table[:5])
+
+    def f(x: Any) -> Any:
+        return lax.scan(lambda c, _: (turn(c) * 2, None), x, None, length=0)[0]
+
+    executable = assert_as_oracle(f, jnp.ones(5))
+    assert executable.native.consts == ()
+    assert "%consts" not in executable.native.text  # which would be read past their end

@@ -11,10 +11,12 @@ import pytest
 import funcgrad
 import funcgrad.numpy as jnp
 from funcgrad import lax
+from funcgrad.compiler import pages
 from funcgrad.errors import OutOfMemoryError
 
 HUGE = 1 << 42  # rows of eight f32: 141 TB, more than any machine maps
 BYTES = f"{HUGE * 32:,}"
+SHAPES = [(1234 * 567, (1234, 567)), (1234 * 567, (1234, 567)), (99 * 9999, (99, 9999))]
 
 
 def wide(x: Any) -> Any:
@@ -68,14 +70,30 @@ def test_refusals_name_operation_line_and_bytes(
 
 
 def test_the_largest_live_arrays_are_named() -> None:
-    kept = [jnp.zeros((1234, 567)), jnp.zeros((1234, 567)), jnp.zeros((99, 9999))]
+    kept = [jnp.arange(float(n)).reshape(s) for n, s in SHAPES]
+    views = [kept[2].T, jnp.zeros((5000, 5000))]  # neither takes memory of its own
     message = refusal(funcgrad.jit(in_result), jnp.arange(8.0))
     listed = re.search(r"bytes large: (.*?)\. Delete", message)
     assert listed is not None
     first, second = listed[1].split("), ")[:2]
     assert first == f"float32[99,9999] ({99 * 9999 * 4:,} bytes"
     assert second == f"2 times float32[1234,567] ({1234 * 567 * 4:,} bytes"
-    del kept
+    del kept, views
+
+
+@pytest.mark.skipif(not pages.RECYCLING, reason="work space is NumPy's own")
+def test_work_space_of_an_eager_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: pages.Block, bucket: pages.Bucket) -> None:
+        raise OSError(12, "ENOMEM")
+
+    x = jnp.eye(900) * 2
+    pages.trim()
+    monkeypatch.setattr(pages.Block, "__init__", refuse)
+    message = refusal(lambda x: lax.linalg.cholesky(x), x)  # the line of the factors
+    assert message.startswith("cholesky was refused memory for its result float32[900,900]")
+    assert "the line of the factors" in message and "float32[900,900] (3,240,000 bytes)" in message
+    monkeypatch.undo()
+    assert float(lax.linalg.cholesky(x)[0, 0]) == pytest.approx(2**0.5)
 
 
 def test_the_process_goes_on() -> None:

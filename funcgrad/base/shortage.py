@@ -16,13 +16,9 @@ LISTED = 5
 ADVICE = "Delete arrays that are no longer needed, donate arguments, or work on smaller pieces."
 
 
-def nbytes(aval: ShapedArray) -> int:
-    return aval.size * buffer_dtype(aval.dtype).itemsize
-
-
 def of_operation(name: str, results: Sequence[ShapedArray], reason: object) -> OutOfMemoryError:
     """The error of an operation that was refused memory while it computed its results."""
-    total = sum(map(nbytes, results))
+    total = sum(aval.size * buffer_dtype(aval.dtype).itemsize for aval in results)
     types = " ".join(aval.str_short() for aval in results)
     return OutOfMemoryError(
         f"{name} was refused memory for its result {types}, which takes {total:,} bytes, or for "
@@ -31,13 +27,16 @@ def of_operation(name: str, results: Sequence[ShapedArray], reason: object) -> O
 
 
 def live_arrays() -> str:
-    """A sentence about the arrays that programs hold, the largest named."""
+    """A sentence about the memory that arrays hold, each piece named by an array that lies there;
+    what several of them share counts once.
+    """
     buffers: dict[int, tuple[int, str]] = {}
     for found in gc.get_objects():
-        if isinstance(found, ConcreteArray):
-            buffer = found._buffer
-            if isinstance(buffer, np.ndarray):
-                buffers[id(buffer)] = (buffer.nbytes, found.aval.str_short())
+        if isinstance(found, ConcreteArray) and isinstance(found._buffer, np.ndarray):
+            owner = found._buffer
+            while isinstance(owner.base, np.ndarray):
+                owner = owner.base
+            buffers.setdefault(id(owner), (owner.nbytes, found.aval.str_short()))
     if not buffers:
         return "No array is alive."
     total = sum(size for size, _ in buffers.values())

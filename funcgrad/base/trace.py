@@ -332,7 +332,7 @@ class Tracer(Array):
 
 def out_of_memory(primitive: Primitive, avals: Sequence, reason: MemoryError) -> OutOfMemoryError:
     """The error of an operation evaluated at once, with the user's line."""
-    if isinstance(reason, OutOfMemoryError):
+    if type(reason) is OutOfMemoryError:  # a program told already
         return reason
     error = shortage.of_operation(primitive.name, avals, reason)
     mark_source(error)

@@ -51,6 +51,7 @@ class NativeExecutable:
     ):
         self.program, self._donated, self._optimise = program, donated, optimise
         plan = self.plan(target)
+        events.notify("stage", name="schedule")
         native = emit_program(plan.block, plan, target)
         events.notify("stage", name="emit")
         image = cached_object(native.text, target)
@@ -61,7 +62,6 @@ class NativeExecutable:
     def plan(self, target: Target) -> Layout:
         """The steps of the program and where their values lie."""
         block = schedule(self.program, self._optimise, NativeMachine(target))
-        events.notify("stage", name="schedule")
         return layout(block, self._donated)
 
     def explained(self, error: MemoryError) -> MemoryError:
@@ -87,7 +87,7 @@ class NativeExecutable:
         self._entry = _Call(entry)
         self.call = caller()
         self.outs = [(a.shape, buffer_dtype(a.dtype)) for a in out_avals]
-        self._consts = [np.ascontiguousarray(c.buffer) for c in self.native.consts]
+        self._consts = [c.contiguous() for c in self.native.consts]
         self._table = (ctypes.c_void_p * len(self._consts))(*map(address, self._consts))
         inputs = len(in_avals)
         every = inputs + len(self.outs)

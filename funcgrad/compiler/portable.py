@@ -70,7 +70,7 @@ def dump(executable: NativeExecutable, program: ClosedJaxpr, info: dict[str, Any
             "This program cannot be serialized, because some of its steps run in Python: "
             f"{', '.join(steps)}. Only machine code is kept; jit them apart from the rest."
         )
-    consts = [np.ascontiguousarray(c.buffer) for c in native.consts]
+    consts = [c.contiguous() for c in native.consts]
     text = json.dumps(
         {
             "version": __version__,

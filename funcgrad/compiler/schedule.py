@@ -34,7 +34,7 @@ REGISTERS_IN_LOOP = 4
 REGISTERS = 1
 # Groups that are looked at, from the last one, for one that an equation can share reads with.
 LOOK_BACK = 8
-# Of how many elements that an equation makes it must read one that others read too, to join them.
+# An equation joins others that read what it reads if that is one element for so many it makes.
 WORTH_SHARING = 4
 # Multiplications up to which a product is an ordinary reduction, fused with what is around it.
 SMALL_PRODUCT = 4096

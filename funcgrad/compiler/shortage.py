@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from funcgrad.base import shortage
 from funcgrad.base.errors import OutOfMemoryError
-from funcgrad.compiler.buffers import Layout, Storage
+from funcgrad.compiler.buffers import Layout, Storage, nbytes
 from funcgrad.compiler.describe import places_of
 from funcgrad.compiler.pages import RefusedError
 from funcgrad.compiler.steps import AliasStep, KernelStep, RegisterStep, Step, reads_of, writes_of
@@ -17,9 +17,7 @@ def of_result(plan: Layout, refused: RefusedError) -> OutOfMemoryError:
     """The error for an output; those of one size are told by all that make such."""
     made = makers(plan)
     wanted = [
-        described(atom, made)
-        for atom in plan.block.outputs
-        if shortage.nbytes(atom.aval) == refused.nbytes
+        described(atom, made) for atom in plan.block.outputs if nbytes(atom) == refused.nbytes
     ]
     what = " or ".join(dict.fromkeys(wanted))
     return OutOfMemoryError(

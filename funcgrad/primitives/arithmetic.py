@@ -20,6 +20,7 @@ from funcgrad.primitives.nary import (
     NUMBER,
     REAL,
     SMALL,
+    by_float32,
     by_int32,
     elementwise,
     real_dtype,
@@ -245,10 +246,14 @@ lowering.elementwise(sign_p, sign_lower)
 
 def round_evaluate(xp: Any, x: Any, rounding_method: int) -> Any:
     if rounding_method == RoundingMethod.TO_NEAREST_EVEN:
-        return xp.rint(x)
-    whole = xp.trunc(x)
-    up = xp.abs(x - whole) >= x.dtype.type(0.5)
-    return xp.copysign(xp.where(up, whole + xp.copysign(x.dtype.type(1), x), whole), x)
+        return by_float32(xp.rint, x)
+
+    def away_from_zero(x: Any) -> Any:
+        whole = xp.trunc(x)
+        up = xp.abs(x - whole) >= x.dtype.type(0.5)
+        return xp.copysign(xp.where(up, whole + xp.copysign(x.dtype.type(1), x), whole), x)
+
+    return by_float32(away_from_zero, x)
 
 
 for _primitive, _evaluate in (

@@ -16,6 +16,7 @@ from funcgrad.primitives.nary import (
     FLOAT,
     INEXACT,
     NUMBER,
+    by_float32,
     check_dtype,
     elementwise,
     nary_shape,
@@ -209,6 +210,7 @@ forward.elementwise(
     lambda t, out, x, y: None if y == 0 else mul(t, mul(scalar_like(y, x), integer_pow(x, y - 1))),
 )
 lowering.elementwise(integer_pow_p, lambda x, y: powers.integer_pow(x, y))
+lowering.refuse_narrow(integer_pow_p)  # each product is rounded
 
 
 # roots
@@ -221,7 +223,12 @@ elementwise(sqrt_p, INEXACT, lambda xp, x: xp.sqrt(x))
 forward.elementwise(sqrt_p, lambda t, out, x: mul(t, div(full_like(out, 0.5), out)))
 lowering.elementwise(sqrt_p, lambda x: x.apply("sqrt"))
 
-elementwise(rsqrt_p, INEXACT, lambda xp, x: x.dtype.type(1) / xp.sqrt(x))
+
+def rsqrt_evaluate(xp: Any, x: Any) -> Any:
+    return by_float32(lambda x: x.dtype.type(1) / xp.sqrt(x), x)
+
+
+elementwise(rsqrt_p, INEXACT, rsqrt_evaluate)
 forward.elementwise(rsqrt_p, lambda t, out, x: mul(t, mul(scalar_like(-0.5, x), div(out, x))))
 lowering.elementwise(rsqrt_p, powers.rsqrt)
 

@@ -123,6 +123,13 @@ def by_int32(function: Callable, *buffers: Any) -> Any:
     return function(*(b.astype(np.int32) for b in buffers)).astype(dtype)
 
 
+def by_float32(function: Callable, x: Any) -> Any:
+    """A function of several steps, rounded once to a float of 8 bits or less, as XLA has it."""
+    if x.dtype.itemsize > 1:
+        return function(x)
+    return function(x.astype(np.float32)).astype(x.dtype)
+
+
 def always(dtype: Any) -> Callable[[Any], Any]:
     return lambda _: dtype
 

@@ -77,7 +77,7 @@ def versions() -> str:
     import llvmlite
 
     llvm_version = ".".join(map(str, llvm().llvm_version_info))
-    return f"llvmlite {llvmlite.__version__}, LLVM {llvm_version}, {SETTINGS} {EFFORT}"
+    return f"llvmlite {llvmlite.__version__}, LLVM {llvm_version}, {SETTINGS}"
 
 
 @functools.cache
@@ -136,7 +136,7 @@ def assembly(ir: str, target: Target) -> str:
 
 def cached_object(ir: str, target: Target, effort: int = EFFORT) -> bytes:
     """The object file of a module, from disk where it is kept there."""
-    return kept((ir, str(effort)), target, lambda: ir, effort)
+    return kept((ir,), target, lambda: ir, effort)
 
 
 def kept(
@@ -147,7 +147,7 @@ def kept(
     A key that is not the text itself must tell all that the text depends on, but for the code of
     funcgrad: `disk.build()` belongs in it.
     """
-    name = disk.name(*key, *target[:3], versions())
+    name = disk.name(*key, *target[:3], f"effort {effort}", versions())
     found = disk.load(name)
     events.notify("object", kept=found is not None)
     if found is None:

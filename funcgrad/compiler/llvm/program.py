@@ -110,7 +110,7 @@ class Emitter(Values):
             f"define i32 @{ENTRY}(ptr %table) nounwind {{",
             f"  %words = alloca [{self.most_words} x i64]",
             *self.request(),
-            *self.bases(words, consts),
+            *self.bases(words, len(self.consts)),
             "  br label %start",
         ]
         tail = ["failed:", "  ret i32 1", "}"]

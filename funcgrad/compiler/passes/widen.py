@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.basis import convert_element_type_p
+from funcgrad.base.source import Place
 from funcgrad.base.trace import NO_EFFECTS, abstract_eval
 from funcgrad.compiler import lowering
 from funcgrad.compiler.narrow import computed
@@ -49,35 +50,35 @@ def _widened(eqn: Eqn) -> list[Eqn]:
     operands: list[Atom] = []
     for atom in eqn.invars:
         wide = computed(atom.aval.dtype)
-        operands.append(atom if wide is None else _converted(atom, wide, before))
+        operands.append(atom if wide is None else _converted(atom, wide, before, eqn.source))
     params = {name: _wide_param(value) for name, value in eqn.params.items()}
     avals, _ = abstract_eval(eqn.primitive, tuple(v.aval for v in operands), params)
-    outs, after = _outputs(eqn.outvars, avals)
+    outs, after = _outputs(eqn, avals)
     made = Eqn(operands, outs, eqn.primitive, params, eqn.effects, eqn.source)
     return [*before, made, *after]
 
 
-def _outputs(wanted: Sequence[Var], avals: Sequence[ShapedArray]) -> tuple[list[Var], list[Eqn]]:
+def _outputs(eqn: Eqn, avals: Sequence[ShapedArray]) -> tuple[list[Var], list[Eqn]]:
     outs: list[Var] = []
     after: list[Eqn] = []
-    for var, aval in zip(wanted, avals, strict=True):
+    for var, aval in zip(eqn.outvars, avals, strict=True):
         if aval.dtype == var.aval.dtype:
             outs.append(var)
         else:
             outs.append(Var(aval))
-            after.append(_conversion(outs[-1], var))
+            after.append(_conversion(outs[-1], var, eqn.source))
     return outs, after
 
 
-def _converted(atom: Atom, dtype: np.dtype, made: list[Eqn]) -> Var:
+def _converted(atom: Atom, dtype: np.dtype, made: list[Eqn], source: Place | None) -> Var:
     out = Var(atom.aval.update(dtype=dtype, weak_type=False))
-    made.append(_conversion(atom, out))
+    made.append(_conversion(atom, out, source))
     return out
 
 
-def _conversion(operand: Atom, out: Var) -> Eqn:
+def _conversion(operand: Atom, out: Var, source: Place | None) -> Eqn:
     params = {"new_dtype": out.aval.dtype, "weak_type": out.aval.weak_type}
-    return Eqn([operand], [out], convert_element_type_p, params, NO_EFFECTS, None)
+    return Eqn([operand], [out], convert_element_type_p, params, NO_EFFECTS, source)
 
 
 def _wide_param(value: Any) -> Any:
