@@ -1,26 +1,18 @@
 """Factorizations and linear systems, and their gradients: our compiled programs beside JAX's.
 
-Each library runs in a process of its own; samples are interleaved and the least of them counts. On
-one thread that is processor time, which other work on the machine disturbs least; on more it is
-time by the clock.
+The least of the samples counts (see `side_by_side.py`).
 
     python benchmarks/linalg.py [--threads N] [--rounds N] [--match TEXT]
 """
 
-import argparse
 import importlib
-import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from side_by_side import Repeated, Workers, answer, options_of, repeated
 
 LIBRARIES = ("funcgrad", "jax")
-SAMPLE = 0.05  # seconds that one sample takes about
 
 
 class Case(NamedTuple):
@@ -77,94 +69,42 @@ def operand(case: Case) -> np.ndarray:
     return (a @ a.conj().swapaxes(-1, -2) / n + np.eye(n)).astype(case.dtype)
 
 
-def prepare(library: str, case: Case) -> Callable[[], Any]:
-    """A call that computes the case once."""
+def preparing(library: str) -> Callable[[int], Repeated]:
+    """For the number of a case, a function that computes it so many times."""
     module = importlib.import_module(library)
     jnp = importlib.import_module(f"{library}.numpy")
     module.config.update("jax_enable_x64", True)
 
-    def outputs(a: Any) -> Any:
-        return FUNCTIONS[case.function](jnp, a)
+    def prepare(number: int) -> Repeated:
+        case = cases()[number]
 
-    def total(a: Any) -> Any:
-        return sum(jnp.sum(leaf**2 * 0.5 + leaf) for leaf in module.tree.leaves(outputs(a)))
+        def outputs(a: Any) -> Any:
+            return FUNCTIONS[case.function](jnp, a)
 
-    compiled = module.jit(module.grad(total) if case.gradient else outputs)
-    x = jnp.asarray(operand(case))
-    return lambda: module.block_until_ready(compiled(x))
+        def total(a: Any) -> Any:
+            return sum(jnp.sum(leaf**2 * 0.5 + leaf) for leaf in module.tree.leaves(outputs(a)))
 
+        compiled = module.jit(module.grad(total) if case.gradient else outputs)
+        x = jnp.asarray(operand(case))
+        return repeated(lambda: module.block_until_ready(compiled(x)))
 
-def worker(library: str, threads: int) -> None:
-    """Answer each case's number on standard input with seconds for one call."""
-    clock = time.process_time if threads == 1 else time.perf_counter
-    known: dict[int, tuple[Callable[[], Any], int]] = {}
-    for line in sys.stdin:
-        number = int(line)
-        if number not in known:
-            run = prepare(library, cases()[number])
-            run()
-            start = clock()
-            run()
-            known[number] = run, max(1, int(SAMPLE / max(clock() - start, 1e-6)))
-        run, count = known[number]
-        start = clock()
-        for _ in range(count):
-            run()
-        print(json.dumps((clock() - start) / count), flush=True)
-
-
-class Worker:
-    """A process that measures one library, one sample a question."""
-
-    def __init__(self, library: str, threads: int):
-        variables = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "FUNCGRAD_NUM_THREADS")
-        environment = os.environ | dict.fromkeys(variables, str(threads))
-        environment["JAX_PLATFORMS"] = "cpu"
-        if threads == 1:
-            environment["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, "--worker", library, "--threads", str(threads)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-
-    def ask(self, number: int) -> float:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(f"{number}\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def end(self) -> None:
-        self.process.communicate()
+    return prepare
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What linear algebra costs.")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--match", default="", help="only cases whose name has this text")
-    parser.add_argument("--worker", choices=LIBRARIES, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = options_of("What linear algebra costs.", 5, LIBRARIES)
     if options.worker:
-        worker(options.worker, options.threads)
+        answer(preparing(options.worker), options.threads)
         return
-    workers = [Worker(name, options.threads) for name in LIBRARIES]
     print(f"{'':36}{'funcgrad':>12}{'jax':>12}   ours/jax")
-    for number, case in enumerate(cases()):
-        if options.match not in str(case):
-            continue
-        own, other = (
-            min(times)
-            for times in zip(
-                *([w.ask(number) for w in workers] for _ in range(options.rounds)), strict=True
-            )
-        )
-        columns = f"{own * 1e6:9.1f} us{other * 1e6:9.1f} us{own / other:11.2f}"
-        print(f"{case!s:36}{columns}", flush=True)
-    for asked in workers:
-        asked.end()
+    with Workers(LIBRARIES, options.threads) as workers:
+        for number, case in enumerate(cases()):
+            if options.match not in str(case):
+                continue
+            least = workers.least(number, options.rounds)
+            own, other = least["funcgrad"], least["jax"]
+            columns = f"{own * 1e6:9.1f} us{other * 1e6:9.1f} us{own / other:11.2f}"
+            print(f"{case!s:36}{columns}", flush=True)
 
 
 if __name__ == "__main__":

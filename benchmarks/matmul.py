@@ -1,26 +1,20 @@
 """Matrix products on one core or more: our native code beside NumPy's OpenBLAS and JAX.
 
-Each library runs in a process of its own; samples are interleaved and the least of them counts. On
-one thread that is processor time, which other work on the machine disturbs least; on more it is
-time by the clock. Small products are repeated in native code, for JAX in a `fori_loop`.
+The least of the samples counts (see `side_by_side.py`). Small products are repeated in native code,
+for JAX in a `fori_loop`.
 
     python benchmarks/matmul.py [--threads N] [--rounds N] [--match TEXT]
 """
 
-import argparse
 import ctypes
-import importlib.util
-import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from side_by_side import Repeated, Workers, answer, options_of
 
 LIBRARIES = ("funcgrad", "numpy", "jax")
+SAMPLE = 0.02  # seconds
 
 
 class Case(NamedTuple):
@@ -111,7 +105,7 @@ done:
 """
 
 
-def ours(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
+def ours(threads: int) -> Callable[[Case], Repeated | None]:
     """A maker of functions that run a product so many times."""
     from funcgrad.compiler.llvm import pool
     from funcgrad.compiler.llvm.engine import Code, compile_object
@@ -122,7 +116,7 @@ def ours(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
     target = host_target()
     codes: dict[str, Code] = {}
 
-    def prepare(case: Case) -> Callable[[int], Any]:
+    def prepare(case: Case) -> Repeated:
         name = symbol(case.source, case.out)
         product = Matmul(*case[:6])
         if name not in codes:
@@ -155,8 +149,8 @@ def ours(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
     return prepare
 
 
-def numpy_maker(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
-    def prepare(case: Case) -> Callable[[int], Any] | None:
+def numpy_maker(threads: int) -> Callable[[Case], Repeated | None]:
+    def prepare(case: Case) -> Repeated | None:
         if case.source not in ("f32", "f64"):
             return None
         a, b = operands(case)
@@ -173,7 +167,7 @@ def numpy_maker(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
     return prepare
 
 
-def jax_maker(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
+def jax_maker(threads: int) -> Callable[[Case], Repeated | None]:
     import jax
     import jax.numpy as jnp
     from jax import lax
@@ -183,7 +177,7 @@ def jax_maker(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
     out = {"bf16": jnp.bfloat16, "f16": jnp.float16, "f32": jnp.float32, "f64": jnp.float64}
     out["i32"] = jnp.int32
 
-    def prepare(case: Case) -> Callable[[int], Any]:
+    def prepare(case: Case) -> Repeated:
         a, b = map(jnp.asarray, operands(case))
 
         def product(a: Any, b: Any) -> Any:
@@ -209,57 +203,6 @@ def jax_maker(threads: int) -> Callable[[Case], Callable[[int], Any] | None]:
 MAKERS = {"funcgrad": ours, "numpy": numpy_maker, "jax": jax_maker}
 
 
-def worker(library: str, threads: int) -> None:
-    """Answer each case's number on standard input with seconds for one product, or null."""
-    if threads == 1 and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    clock = time.process_time if threads == 1 else time.perf_counter
-    prepare = MAKERS[library](threads)
-    known: dict[int, tuple[Callable[[int], Any] | None, int]] = {}
-    for line in sys.stdin:
-        number = int(line)
-        if number not in known:
-            run = prepare(cases()[number])
-            count = 1
-            if run is not None:
-                run(2)
-                start = clock()
-                run(3)
-                count = max(1, int(0.02 * 3 / max(clock() - start, 1e-6)))
-            known[number] = run, count
-        run, count = known[number]
-        if run is None:
-            print("null", flush=True)
-            continue
-        start = clock()
-        run(count)
-        print(json.dumps((clock() - start) / count), flush=True)
-
-
-class Worker:
-    """A process that measures one library, one sample a question."""
-
-    def __init__(self, library: str, threads: int):
-        variables = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
-        environment = os.environ | dict.fromkeys(variables, str(threads))
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, "--worker", library, "--threads", str(threads)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-
-    def ask(self, number: int) -> float | None:
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(f"{number}\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def end(self) -> None:
-        self.process.communicate()
-
-
 def amount(seconds: float) -> str:
     """A time with a unit that suits it."""
     for unit, size in (("ms", 1e-3), ("us", 1e-6)):
@@ -269,37 +212,28 @@ def amount(seconds: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What matrix products cost.")
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--match", default="", help="only cases whose name has this text")
-    parser.add_argument("--worker", choices=LIBRARIES, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = options_of("What matrix products cost.", 10, LIBRARIES)
     if options.worker:
-        worker(options.worker, options.threads)
+        prepare = MAKERS[options.worker](options.threads)
+        answer(lambda number: prepare(cases()[number]), options.threads, SAMPLE)
         return
-    names = [name for name in LIBRARIES if importlib.util.find_spec(name)]
-    workers = {name: Worker(name, options.threads) for name in names}
-    heads = "".join(f"{name:>12}" for name in names)
-    print(f"{'':34}{heads}   giga-op/s   ours/numpy   ours/jax")
-    for number, case in enumerate(cases()):
-        if options.match not in str(case):
-            continue
-        least: dict[str, float] = {}
-        for _ in range(options.rounds):
-            for name, asked in workers.items():
-                sample = asked.ask(number)
-                if sample is not None:
-                    least[name] = min(sample, least.get(name, sample))
-        cells = "".join(f"{amount(least[n]) if n in least else '-':>12}" for n in names)
-        own = least["funcgrad"]
-        ratios = "".join(
-            f"{own / least[n]:{width}.2f}" if n in least else f"{'-':>{width}}"
-            for n, width in (("numpy", 13), ("jax", 11))
-        )
-        print(f"{case!s:34}{cells}{case.work / own / 1e9:12.1f}{ratios}", flush=True)
-    for asked in workers.values():
-        asked.end()
+    with Workers(LIBRARIES, options.threads) as workers:
+        names = list(workers.by_name)
+        heads = "".join(f"{name:>12}" for name in names)
+        print(f"{'':34}{heads}   giga-op/s   ours/numpy   ours/jax")
+        for number, case in enumerate(cases()):
+            if options.match in str(case):
+                print_row(case, names, workers.least(number, options.rounds))
+
+
+def print_row(case: Case, names: list[str], least: dict[str, float]) -> None:
+    cells = "".join(f"{amount(least[n]) if n in least else '-':>12}" for n in names)
+    own = least["funcgrad"]
+    ratios = "".join(
+        f"{own / least[n]:{width}.2f}" if n in least else f"{'-':>{width}}"
+        for n, width in (("numpy", 13), ("jax", 11))
+    )
+    print(f"{case!s:34}{cells}{case.work / own / 1e9:12.1f}{ratios}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,20 +1,19 @@
 """What a call costs before any arithmetic: funcgrad beside JAX, autograd and torch where installed.
 
-Each library runs in a process of its own; samples of all libraries are interleaved, and the table
-shows medians in microseconds with the ratio to JAX. Run on a quiet machine:
+The table shows medians of samples taken in turns (see `side_by_side.py`) in microseconds, with the
+ratio to JAX. Run on a quiet machine:
 
     python benchmarks/overhead.py
 """
 
-import argparse
 import importlib.util
-import json
 import statistics
 import subprocess
 import sys
 import textwrap
-import time
-from typing import Any
+from collections.abc import Callable
+
+from side_by_side import Repeated, Workers, answer, options_of, repeated
 
 LIBRARIES = ("funcgrad", "jax", "autograd", "torch")
 
@@ -83,28 +82,22 @@ CASES = {
 CASES["jax"] = CASES["funcgrad"]
 
 
-def worker(library: str) -> None:
-    """Answer each line (a case name) on standard input with one sample in microseconds."""
+NAMES = (
+    "eager add, 10 elements",
+    "eager grad",
+    "eager grad(grad)",
+    "eager vmap",
+    "jit dispatch",
+)
+
+
+def preparing(library: str) -> Callable[[str], Repeated | None]:
+    """For the name of a case, a function that computes it so many times."""
     scope: dict = {}
     exec(textwrap.dedent(PREPARE[library]), scope)
     exec(textwrap.dedent(CASES[library]), scope)
-    cases, wait = scope["cases"], scope["wait"]
-    counts: dict[str, int] = {}
-    print(json.dumps(list(cases)), flush=True)
-    for line in sys.stdin:
-        run = cases[line.strip()]
-        if line not in counts:
-            for _ in range(3):
-                wait(run())
-            start = time.perf_counter()
-            wait(run())
-            counts[line] = max(3, int(0.02 / max(time.perf_counter() - start, 1e-7)))
-        count = counts[line]
-        start = time.perf_counter()
-        for _ in range(count - 1):
-            run()
-        wait(run())
-        print(json.dumps((time.perf_counter() - start) / count * 1e6), flush=True)
+    known, wait = scope["cases"], scope["wait"]
+    return lambda name: repeated(known[name], wait) if name in known else None
 
 
 def output_of(code: str) -> str:
@@ -147,62 +140,30 @@ def first_call(library: str) -> tuple[int, int]:
     return int(files), int(calls)
 
 
-class Worker:
-    """A process that measures one library, one sample a question."""
-
-    def __init__(self, library: str):
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, "--worker", library],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.cases: list[str] = self.answer()
-
-    def ask(self, case: str) -> float:
-        assert self.process.stdin
-        self.process.stdin.write(case + "\n")
-        self.process.stdin.flush()
-        return self.answer()
-
-    def answer(self) -> Any:
-        assert self.process.stdout
-        return json.loads(self.process.stdout.readline())
-
-    def end(self) -> None:
-        self.process.communicate()
-
-
-def measure(rounds: int) -> dict[str, dict[str, float]]:
-    """Median microseconds by case and library, samples interleaved."""
-    workers = {name: Worker(name) for name in LIBRARIES if importlib.util.find_spec(name)}
-    samples: dict[str, dict[str, list[float]]] = {}
-    for _ in range(rounds):
-        for case in workers["funcgrad"].cases:
-            for name, asked in workers.items():
-                if case in asked.cases:
-                    samples.setdefault(case, {}).setdefault(name, []).append(asked.ask(case))
-    for asked in workers.values():
-        asked.end()
-    return {
-        case: {name: statistics.median(v) for name, v in by.items()} for case, by in samples.items()
-    }
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description="What a call costs, in microseconds.")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--worker", choices=LIBRARIES, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = options_of("What a call costs, in microseconds.", 15, LIBRARIES, threads=None)
     if options.worker:
-        worker(options.worker)
+        answer(preparing(options.worker), options.threads, sample=0.02)
         return
     names = "".join(f"{name:>12}" for name in LIBRARIES)
     print(f"{'microseconds, median':28}{names}   ours/jax")
-    for case, by in measure(options.rounds).items():
-        cells = "".join(f"{by[n]:12.1f}" if n in by else f"{'-':>12}" for n in LIBRARIES)
-        ratio = f"{by['funcgrad'] / by['jax']:11.2f}" if "jax" in by else ""
-        print(f"{case:28}{cells}{ratio}")
+    with Workers(LIBRARIES, options.threads) as workers:
+        for case in NAMES:
+            if options.match in case:
+                print_row(case, workers.samples(case, options.rounds))
+    if not options.match:
+        print_first_uses()
+
+
+def print_row(case: str, samples: dict[str, list[float]]) -> None:
+    by = {name: 1e6 * statistics.median(taken) for name, taken in samples.items()}
+    cells = "".join(f"{by[n]:12.1f}" if n in by else f"{'-':>12}" for n in LIBRARIES)
+    ratio = f"{by['funcgrad'] / by['jax']:11.2f}" if "jax" in by else ""
+    print(f"{case:28}{cells}{ratio}", flush=True)
+
+
+def print_first_uses() -> None:
+    """What importing costs, and how long the road through the code is."""
     base = import_seconds("import numpy")
     ours = import_seconds("import funcgrad")
     print(f"import: numpy {base:.3f} s, funcgrad {ours:.3f} s", end="")

@@ -1,27 +1,20 @@
-"""Reductions, transposes and updates on one thread: our compiled code beside JAX's.
+"""Reductions, transposes and updates: our compiled code beside JAX's.
 
-Each library runs in a process of its own, in turns; the least processor time of a call counts. What
-moves the same bytes the other way around is listed together, so that a bad loop order shows.
+The least of the samples counts (see `side_by_side.py`). What moves the same bytes
+the other way around is listed together, so that a bad loop order shows.
 
-    python benchmarks/reductions.py [--rounds N] [--match TEXT]
+    python benchmarks/reductions.py [--threads N] [--rounds N] [--match TEXT]
 """
 
-import argparse
 import importlib
-import importlib.util
-import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from side_by_side import Repeated, Workers, answer, options_of, repeated
 
 LIBRARIES = ("funcgrad", "jax")
 ROWS, COLUMNS = 8192, 1024
-SECONDS = 0.4  # that one library samples one case in one round
 
 
 def log_sum_exp(jnp: Any, x: Any) -> Any:
@@ -82,66 +75,33 @@ def cases(library: Any) -> dict[str, tuple[Callable, list[np.ndarray]]]:
     return found
 
 
-def serve(name: str) -> None:
-    """Answer requests, a case a line, with the least seconds of a call."""
+def preparing(name: str) -> Callable[[str], Repeated]:
+    """For the name of a case, a function that computes it so many times."""
     library = importlib.import_module(name)
     known = cases(library)
-    ready: dict[str, tuple[Callable, list[Any]]] = {}
-    for line in sys.stdin:
-        case = json.loads(line)
-        if case not in ready:
-            function, arguments = known[case]
-            compiled = library.jit(function)
-            arrays = [library.numpy.asarray(x) for x in arguments]
-            library.block_until_ready(compiled(*arrays))
-            ready[case] = compiled, arrays
-        function, arrays = ready[case]
-        best, until = float("inf"), time.perf_counter() + SECONDS
-        while time.perf_counter() < until:
-            start = time.process_time()
-            library.block_until_ready(function(*arrays))
-            best = min(best, time.process_time() - start)
-        print(json.dumps(best), flush=True)
 
+    def prepare(case: str) -> Repeated:
+        function, arguments = known[case]
+        compiled = library.jit(function)
+        arrays = [library.numpy.asarray(x) for x in arguments]
+        return repeated(lambda: library.block_until_ready(compiled(*arrays)))
 
-def started(library: str) -> subprocess.Popen:
-    command = [sys.executable, __file__, "--serve", library]
-    one = {"FUNCGRAD_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    one["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    pipe = subprocess.PIPE
-    server = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=os.environ | one)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(server.pid, {max(os.sched_getaffinity(0))})
-    return server
-
-
-def asked(server: subprocess.Popen, case: str) -> float:
-    assert server.stdin is not None and server.stdout is not None
-    print(json.dumps(case), file=server.stdin, flush=True)
-    return json.loads(server.stdout.readline())
+    return prepare
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--match", default="", help="only cases whose name has this in it")
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.serve:
-        serve(options.serve)
+    options = options_of("What reductions, transposes and updates cost.", 8, LIBRARIES)
+    if options.worker:
+        answer(preparing(options.worker), options.threads)
         return
-    libraries = [name for name in LIBRARIES if importlib.util.find_spec(name)]
     names = [n for n in cases(importlib.import_module("funcgrad")) if options.match in n]
-    servers = {library: started(library) for library in libraries}
-    print(f"{'':36}" + "".join(f"{library:>12}" for library in libraries) + "   ratio")
-    for case in names:
-        best = dict.fromkeys(libraries, float("inf"))
-        for _ in range(options.rounds):
-            for library in libraries:
-                best[library] = min(best[library], asked(servers[library], case))
-        row = "".join(f"{best[library] * 1e3:9.3f} ms" for library in libraries)
-        ratio = f"{best['funcgrad'] / best['jax']:8.2f}" if "jax" in best else ""
-        print(f"{case:36}{row}{ratio}", flush=True)
+    with Workers(LIBRARIES, options.threads) as workers:
+        print(f"{'':36}" + "".join(f"{name:>12}" for name in workers.by_name) + "   ratio")
+        for case in names:
+            least = workers.least(case, options.rounds)
+            row = "".join(f"{seconds * 1e3:9.3f} ms" for seconds in least.values())
+            ratio = f"{least['funcgrad'] / least['jax']:8.2f}" if "jax" in least else ""
+            print(f"{case:36}{row}{ratio}", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.aval import aval_of as get_aval
-from funcgrad.base.trace import Primitive, Trace, Tracer
+from funcgrad.base.trace import Primitive, Trace
+from funcgrad.base.tracer import Tracer
 from funcgrad.ir.check import JaxprTypeError, check_jaxpr
 from funcgrad.ir.evaluate import eval_jaxpr, jaxpr_as_fun
 from funcgrad.ir.jaxpr import ClosedJaxpr, DropVar, Jaxpr, Literal, Var

@@ -46,13 +46,13 @@ ORDERS: dict[str, tuple[str, ...]] = {
         "base": """switches config source errors events axes lists memo dtypes promotion
             scalar_types keypaths treenodes treekinds treediff treeproto treedef treeflatten
             treeprefix treeregister tree aval shapes backend placement methods typing array
-            shortage trace basis""",
+            shortage tracer trace basis""",
         "ir": "jaxpr effects evaluate check show cost",
         "transforms": "staging forward batching partial backward linearize masking",
         "compiler": """loops loopcheck reference narrow lowering loopshow elementary passes fuse
             kernels tiling partial registers updating steps schedule buffers traffic disk
             pages llvm describe shortage executable native portable dispatch pipeline""",
-        "compiler.passes": "inline fold simplify widen cse dce loops",
+        "compiler.passes": "inline fold simplify widen cse dce loops sink",
         "compiler.elementary": """floats exponential logarithm hyperbolic trigonometric
             inverse_trigonometric error_function inverse_error_function gamma powers bessel
             neighbor remainder""",
@@ -62,11 +62,12 @@ ORDERS: dict[str, tuple[str, ...]] = {
             program""",
         "compiler.llvm.gemm": """scheme road micro vector pack blocks finish drive product""",
         "compiler.llvm.conv": """places copy steps problem forward few gradient depthwise plans""",
-        "primitives": """nary structural cast compare complex_parts arithmetic exponential
-            trigonometric reduction precision matrix_product contraction combiner folding
-            indexing gathering scatter_derivatives scattering slicing sliding selecting
-            select_scatter window convolution_spec patches convolution sorting cumulative bits
-            key_reuse keys call remat custom branch loop scan while_loop special incomplete
+        "primitives": """nary structural pieces cast compare complex_parts arithmetic
+            exponential trigonometric reduction precision matrix_product contraction_spec
+            contraction_lowering contraction combiner folding indexing_spec indexing gathering
+            scatter_derivatives scattering slicing axis_slicing sliding selecting select_scatter
+            window convolution_spec patches convolution_lowering convolution sorting cumulative
+            bits key_reuse keys call remat custom branch loop scan while_loop special incomplete
             gamma normal integrals harmonics hypergeometric random_gamma fft linalg_lapack
             linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
             linalg_polar linalg_reduce linalg_sylvester collective exchange mapped linear_solve

@@ -1,6 +1,6 @@
 """Kernels by name, one for each thing that code for kernels has to get right, at any lanes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,13 +32,24 @@ class Example(NamedTuple):
     bounds: dict[int, int]
 
     def arrays(self) -> list[np.ndarray]:
-        """Small whole numbers, so that any order of summing gives the same."""
-        draw = np.random.default_rng(0)
-        found = []
-        for number, (operand, size) in enumerate(zip(self.kernel.operands, self.sizes)):
-            high = self.bounds.get(number, 2 if operand.dtype == "bool" else 20)
-            found.append(draw.integers(0, high, size).astype(NUMPY[operand.dtype]))
-        return found
+        operands = self.kernel.operands
+        counts = [2 if operand.dtype == "bool" else 20 for operand in operands]
+        bounds = [(0, self.bounds.get(i, count) - 1) for i, count in enumerate(counts)]
+        return filled(np.random.default_rng(0), operands, self.sizes, bounds)
+
+
+def filled(
+    draw: np.random.Generator,
+    operands: Sequence[Operand],
+    sizes: Sequence[int],
+    bounds: Sequence[tuple[int, int]],
+) -> list[np.ndarray]:
+    """Arrays of whole numbers from the least to the greatest of each operand: while these are
+    small, any order of summing gives the same."""
+    return [
+        draw.integers(low, high + 1, size).astype(NUMPY[operand.dtype])
+        for operand, size, (low, high) in zip(operands, sizes, bounds)
+    ]
 
 
 def example(
@@ -61,12 +72,12 @@ def folding(graph: Graph, op: str, dtype: str, identity: float) -> Combine:
     return Combine((x, y), (x.apply(op, y),), (identity,))
 
 
-def greatest(graph: Graph) -> Combine:
+def greatest(graph: Graph, place: str = "i32", last: int = 2**31 - 1) -> Combine:
     """Of two values with their places, the greater, and of equal ones the first."""
-    x, i, y, j = (graph.param(n, d) for n, d in enumerate(("f32", "i32", "f32", "i32")))
+    x, i, y, j = (graph.param(n, d) for n, d in enumerate(("f32", place, "f32", place)))
     wins = (x > y) | (x.eq(y) & (i < j))
     results = graph.select(wins, x, y), graph.select(wins, i, j)
-    return Combine((x, i, y, j), results, (float("-inf"), 2**31 - 1))
+    return Combine((x, i, y, j), results, (float("-inf"), last))
 
 
 def map_with_rest(lanes: int) -> Example:

@@ -22,7 +22,7 @@ from funcgrad.compiler.loops import (
     Store,
     walk,
 )
-from funcgrad.compiler.reference import NUMPY
+from kernels import filled, folding, greatest
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 19, 33)
 KINDS = ("f32", "i32", "f32", "i64", "u8", "f64", "i8", "bool", "bf16", "f16")
@@ -55,10 +55,7 @@ class Draw:
 
     def arrays(self) -> list[np.ndarray]:
         draw = np.random.default_rng(self.random.randrange(2**32))
-        found = []
-        for operand, size, (low, high) in zip(self.operands, self.sizes, self.bounds):
-            found.append(draw.integers(low, high + 1, size).astype(NUMPY[operand.dtype]))
-        return found
+        return filled(draw, self.operands, self.sizes, self.bounds)
 
     # expressions
 
@@ -189,9 +186,8 @@ class Draw:
         dtype = self.random.choice(NUMBERS)
         op, whole, real = self.random.choice(FOLDS)
         neutral = real if dtype[0] == "f" else whole
-        x, y = self.graph.param(0, dtype), self.graph.param(1, dtype)
         number, self.accs = self.accs, self.accs + 1
-        self.folds[number] = Combine((x, y), (x.apply(op, y),), (neutral,))
+        self.folds[number] = folding(self.graph, op, dtype, neutral)
         own.append(Acc(number, dtype, self.random.choice((neutral, 3))))
         value = self.small(self.expression(axes, dtype, accs, 2))
         return Reduce((number,), self.folds[number], (value,))
@@ -209,11 +205,7 @@ class Draw:
     def reduce_pair(self, axes: list[int], accs: list[Expr], own: list[Acc]) -> Reduce:
         """The greatest value and the least position that has it."""
         graph = self.graph
-        kinds = ("f32", "i64", "f32", "i64")
-        x, i, y, j = (graph.param(n, d) for n, d in enumerate(kinds))
-        wins = (x > y) | (x.eq(y) & (i < j))
-        results = graph.select(wins, x, y), graph.select(wins, i, j)
-        combine = Combine((x, i, y, j), results, (float("-inf"), 10**6))
+        combine = greatest(graph, "i64", 10**6)
         first, self.accs = self.accs, self.accs + 2
         own += [Acc(first, "f32", float("-inf")), Acc(first + 1, "i64", 10**6)]
         place = graph.value(Index(0, tuple((a, 100**n) for n, a in enumerate(sorted(axes)))))

@@ -13,6 +13,7 @@ import pytest
 from jax import lax as jlax
 
 import funcgrad
+from drivers import BACKWARDS, WHOLE
 from funcgrad import lax
 from funcgrad.compiler.llvm import pool
 from funcgrad.compiler.llvm.conv.plans import MODULES, plan
@@ -51,36 +52,6 @@ SETTINGS = (
     "feature_group_count",
     "batch_group_count",
 )
-# Runs parts one by one: all of them at once, or each grain alone, the last one first.
-WHOLE = """
-define void @fg_parallel(ptr %kernel, ptr %args, i64 %extent, i64 %grain) {
-  call void %kernel(ptr %args, i64 0, i64 %extent)
-  ret void
-}
-"""
-BACKWARDS = """
-define void @fg_parallel(ptr %kernel, ptr %args, i64 %extent, i64 %grain) {
-start:
-  %up = add i64 %extent, %grain
-  %less = sub i64 %up, 1
-  %parts = udiv i64 %less, %grain
-  br label %head
-head:
-  %part = phi i64 [ %parts, %start ], [ %next, %body ]
-  %more = icmp sgt i64 %part, 0
-  br i1 %more, label %body, label %done
-body:
-  %next = sub i64 %part, 1
-  %begin = mul i64 %next, %grain
-  %after = add i64 %begin, %grain
-  %over = icmp sgt i64 %after, %extent
-  %end = select i1 %over, i64 %extent, i64 %after
-  call void %kernel(ptr %args, i64 %begin, i64 %end)
-  br label %head
-done:
-  ret void
-}
-"""
 
 
 @functools.cache

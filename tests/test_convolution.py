@@ -9,6 +9,7 @@ from funcgrad import lax
 from funcgrad.base.array import as_array
 from funcgrad.primitives import patches
 from funcgrad.primitives.convolution import conv_general_dilated_p
+from funcgrad.primitives.convolution_spec import Geometry
 from funcgrad.transforms.staging import stage_closed
 from lax_oracle import (
     assert_close,
@@ -134,7 +135,7 @@ def test_ways_agree(
     """Whichever way would be chosen, all that apply give the same."""
     x = rng.standard_normal((groups, 2, 6, 7, features)).astype(np.float32)
     w = rng.standard_normal((groups, 2, 3, features, outputs)).astype(np.float32)
-    geometry = patches.Geometry((1, 2), ((0, 1), (2, 0)), (1, 1), (2, 1))
+    geometry = Geometry((1, 2), ((0, 1), (2, 0)), (1, 1), (2, 1))
     places = geometry.places((6, 7), (2, 3))
     shape = (2, *places, groups, outputs)
     base = patches._arranged(np, x, geometry, way in ("_by_rows", "_by_taps"))

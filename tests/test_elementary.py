@@ -28,7 +28,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from funcgrad.base.config import Config
+from drivers import possible
 from funcgrad.compiler.elementary import (
     bessel,
     error_function,
@@ -286,18 +286,6 @@ def test_powers_by_integers() -> None:
 
 
 # every f32
-
-
-def possible() -> list[Target]:
-    """The levels of vector instructions that this processor has."""
-    found = []
-    for isa in ("avx512", "avx2", "sse2", "neon"):
-        try:
-            with Config.isa(isa):
-                found.append(host_target())
-        except ValueError:
-            continue
-    return found
 
 
 def units_between(got: Expr, true: Expr, absolute: float) -> Expr:

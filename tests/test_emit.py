@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from funcgrad.base.config import Config
+from drivers import possible
 from funcgrad.compiler.llvm import engine
 from funcgrad.compiler.llvm.emit import Module, Writer, emit_kernel, emit_scalars
-from funcgrad.compiler.llvm.target import Target, host_target
+from funcgrad.compiler.llvm.target import Target
 from funcgrad.compiler.loopcheck import check
 from funcgrad.compiler.loops import (
     BINARY,
@@ -45,18 +45,6 @@ from random_kernels import Draw
 
 if not engine.available():
     pytest.skip("there is no code generator here", allow_module_level=True)
-
-
-def possible() -> list[Target]:
-    """The levels that this processor can run, and so this test."""
-    found = []
-    for isa in ("avx512", "avx2", "sse2", "neon"):
-        try:
-            with Config.isa(isa):
-                found.append(host_target())
-        except ValueError:
-            continue
-    return found
 
 
 TARGETS = possible()

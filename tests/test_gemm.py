@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from drivers import BACKWARDS, WHOLE
 from funcgrad.compiler.llvm import pool
 from funcgrad.compiler.llvm.engine import Code, available, compile_object
 from funcgrad.compiler.llvm.gemm import product
@@ -25,37 +26,6 @@ from funcgrad.compiler.llvm.target import AVX2, AVX512, NEON, SSE2, Target, host
 
 pytestmark = pytest.mark.skipif(not available(), reason="llvmlite is not installed")
 
-# Runs the parts one by one, from the last to the first, each as small as the grain allows.
-PARALLEL = """
-define void @fg_parallel(ptr %kernel, ptr %args, i64 %extent, i64 %grain) {
-start:
-  %parts.up = add i64 %extent, %grain
-  %parts.less = sub i64 %parts.up, 1
-  %parts = udiv i64 %parts.less, %grain
-  br label %head
-head:
-  %part = phi i64 [ %parts, %start ], [ %next, %body ]
-  %more = icmp sgt i64 %part, 0
-  br i1 %more, label %body, label %done
-body:
-  %next = sub i64 %part, 1
-  %begin = mul i64 %next, %grain
-  %end.all = add i64 %begin, %grain
-  %over = icmp sgt i64 %end.all, %extent
-  %end = select i1 %over, i64 %extent, i64 %end.all
-  call void %kernel(ptr %args, i64 %begin, i64 %end)
-  br label %head
-done:
-  ret void
-}
-"""
-# Runs the whole extent as one part.
-SERIAL = """
-define void @fg_parallel(ptr %kernel, ptr %args, i64 %extent, i64 %grain) {
-  call void %kernel(ptr %args, i64 0, i64 %extent)
-  ret void
-}
-"""
 NUMPY = {
     "f16": np.float16,
     "bf16": ml_dtypes.bfloat16,
@@ -82,7 +52,7 @@ NAMES = ["host", "avx512", "avx2", "sse2"][:1] + [t.isa for t in TARGETS[1:]]
 
 
 @functools.cache
-def function(name: str, target: Target, parallel: str = PARALLEL) -> tuple[Code, Any]:
+def function(name: str, target: Target, parallel: str = BACKWARDS) -> tuple[Code, Any]:
     """The product of that name, linked with a `fg_parallel`, that of the pool if none is given."""
     texts = (matmul_ir(name, target), parallel) if parallel else (matmul_ir(name, target),)
     code = Code([compile_object(t, target) for t in texts], None if parallel else pool.symbols())
@@ -104,7 +74,7 @@ def run(
     bias: np.ndarray | None = None,
     accumulate: bool = False,
     flags: int = 0,
-    parallel: str = PARALLEL,
+    parallel: str = BACKWARDS,
 ) -> None:
     """c = or += a b by native code; all have three axes, and scratch is checked for overruns."""
     batch, m, n = c.shape
@@ -310,7 +280,7 @@ def test_same_bits_however_divided(name: str) -> None:
             a = draw(rng, source, (batch, m, k))
             b = laid_out(draw(rng, source, (batch, k, n)), layout)
             results = [np.empty((batch, m, n), NUMPY[out]) for _ in range(3)]
-            for c, parallel in zip(results, (PARALLEL, SERIAL, ""), strict=True):
+            for c, parallel in zip(results, (BACKWARDS, WHOLE, ""), strict=True):
                 run(name, target, a, b, c, parallel=parallel)
                 assert (results[0].view(np.uint8) == c.view(np.uint8)).all()
 

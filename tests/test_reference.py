@@ -24,6 +24,7 @@ from funcgrad.compiler.loops import (
     Store,
     axis_index,
 )
+from kernels import folding
 
 
 def run(op: str, dtype: str, *operands: list) -> np.ndarray:
@@ -192,8 +193,7 @@ def test_constants_wrap_and_bits_pass() -> None:
 
 def test_a_sum_of_each_row() -> None:
     graph = Graph([3, 5])
-    first, second = graph.param(0, "f32"), graph.param(1, "f32")
-    add = Combine((first, second), (first + second,), (0.0,))
+    add = folding(graph, "add", "f32", 0.0)
     element = graph.read(0, Index(0, ((0, 5), (1, 1))), "f32")
     inner = Loop(1, 4, (Reduce((7,), add, (element,)),), (Acc(7, "f32", 0.5),))
     store = Store(1, axis_index(0), graph.acc(7, "f32"))

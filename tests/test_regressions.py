@@ -11,7 +11,7 @@ import funcgrad as fg
 import funcgrad.numpy as jnp
 from funcgrad import lax
 from funcgrad.base.memo import OncePerKey
-from funcgrad.base.trace import inherited_source
+from funcgrad.base.source import inherited_source
 from funcgrad.errors import UnexpectedTracerError
 
 bf16 = jnp.bfloat16

@@ -19,7 +19,7 @@ from funcgrad.base import dtypes
 from funcgrad.base.aval import aval_of
 from funcgrad.base.basis import convert
 from funcgrad.base.config import config
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import tree_unflatten
 from funcgrad.primitives.branch import cond_p
 from funcgrad.primitives.compare import clamp

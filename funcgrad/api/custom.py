@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from funcgrad.base.array import as_value
 from funcgrad.base.source import function_name
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import (
     PyTreeDef,
     keystr,

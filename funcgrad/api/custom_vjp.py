@@ -14,7 +14,7 @@ from funcgrad.base.basis import convert
 from funcgrad.base.dtypes import float0
 from funcgrad.base.lists import cut
 from funcgrad.base.source import function_name
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import (
     PyTreeDef,
     tree_flatten,

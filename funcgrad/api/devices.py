@@ -8,7 +8,7 @@ from funcgrad.base import backend
 from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.backend import Device
 from funcgrad.base.placement import Sharding, SingleDeviceSharding
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import flatten_axes, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from funcgrad.primitives.structural import copy
 

@@ -10,7 +10,8 @@ from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.keypaths import keystr
 from funcgrad.base.methods import Array
 from funcgrad.base.source import function_name, function_place
-from funcgrad.base.trace import Tracer, current_trace
+from funcgrad.base.trace import current_trace
+from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import (
     PyTreeDef,
     tree_flatten,

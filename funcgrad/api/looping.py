@@ -28,7 +28,7 @@ from funcgrad.base.basis import concatenate, convert, reshape, slice_axis
 from funcgrad.base.config import config
 from funcgrad.base.errors import ConcretizationTypeError
 from funcgrad.base.source import function_name
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import (
     keystr,
     tree_flatten_with_path,

@@ -1,12 +1,13 @@
 """Where in the user's code something happened: cheap to capture, text only when it is read."""
 
+import contextvars
 import linecache
 import os
 import sys
 from collections.abc import Callable
 from functools import partial
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _is_ours: dict[str, bool] = {}
@@ -80,6 +81,50 @@ def user_source(skipped: int = 0) -> Source | None:
             return _source((code, frame.f_lasti))
         frame = frame.f_back
     return None
+
+
+# Set while a program is replayed: the line that its equation was first written at.
+inherited_source: contextvars.ContextVar[Place | None] = contextvars.ContextVar(
+    "inherited_source", default=None
+)
+
+
+def current_source() -> Place | None:
+    return inherited_source.get() or user_source()
+
+
+def at_source(place: Place | None, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
+    """`function(*args, **kwargs)` as if written at `place`, unless a line is inherited already."""
+    token = inherited_source.set(inherited_source.get() or place)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        inherited_source.reset(token)
+
+
+class sources:
+    """For replaying equations: in the block, a function says at which line the next was written."""
+
+    __slots__ = ("token",)
+
+    def __enter__(self) -> Callable[[Place | None], Any]:
+        outer = inherited_source.get()
+        self.token = inherited_source.set(outer)
+        return inherited_source.set if outer is None else _keep_outer
+
+    def __exit__(self, *exception: object) -> None:
+        inherited_source.reset(self.token)
+
+
+def _keep_outer(place: Place | None) -> None:
+    """A line is inherited already, and stays."""
+
+
+def mark_source(error: BaseException) -> None:
+    """Add the user's own line to an error, once."""
+    place = inherited_source.get() or user_source()
+    if place is not None and not any("At " in n for n in getattr(error, "__notes__", ())):
+        error.add_note(f"At {place.describe()}")
 
 
 def function_name(f: object) -> str:

@@ -1,4 +1,4 @@
-"""Primitives, tracers, and the current trace: the interpreter that a bound primitive is handed to.
+"""Primitives and the current trace: the interpreter that a bound primitive is handed to.
 
 The current trace stands in a context variable. Each trace keeps its parent and applies one rule,
 running whatever the rule calls under the parent; at the bottom, evaluation runs the array library.
@@ -12,23 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.base import shortage, source
+from funcgrad.base import shortage
 from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.backend import ERROR_STATE, IGNORE_ERRORS, namespace, to_numpy
 from funcgrad.base.config import config
 from funcgrad.base.dtypes import buffer_dtype
-from funcgrad.base.errors import (
-    ConcretizationTypeError,
-    OutOfMemoryError,
-    TracerArrayConversionError,
-    TracerBoolConversionError,
-    TracerIntegerConversionError,
-    UnexpectedTracerError,
-)
+from funcgrad.base.errors import OutOfMemoryError
 from funcgrad.base.memo import Cache
-from funcgrad.base.methods import Array
+from funcgrad.base.source import current_source, inherited_source, mark_source, user_source
 from funcgrad.base.switches import watching_results
+from funcgrad.base.tracer import Tracer
 
 Rule = Callable[..., Any]
 Effects = frozenset
@@ -137,51 +131,8 @@ def holds_code(values: Iterable[Any]) -> bool:
     return any(callable(v) or (isinstance(v, tuple) and holds_code(v)) for v in values)
 
 
-def mark_source(error: BaseException) -> None:
-    """Add the user's own line to an error, once."""
-    place = inherited_source.get() or source.user_source()
-    if place is not None and not any("At " in n for n in getattr(error, "__notes__", ())):
-        error.add_note(f"At {place.describe()}")
-
-
 # Between the user and a rule or an equation stand at least bind, process, and apply or record.
 FRAMES_OF_BIND = 3
-
-# Set while a program is replayed: the line that its equation was first written at.
-inherited_source: contextvars.ContextVar[source.Place | None] = contextvars.ContextVar(
-    "inherited_source", default=None
-)
-
-
-def current_source() -> source.Place | None:
-    return inherited_source.get() or source.user_source()
-
-
-def at_source(place: source.Place | None, function: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    """`function(*args, **kwargs)` as if written at `place`, unless a line is inherited already."""
-    token = inherited_source.set(inherited_source.get() or place)
-    try:
-        return function(*args, **kwargs)
-    finally:
-        inherited_source.reset(token)
-
-
-class sources:
-    """For replaying equations: in the block, a function says at which line the next was written."""
-
-    __slots__ = ("token",)
-
-    def __enter__(self) -> Callable[[source.Place | None], Any]:
-        outer = inherited_source.get()
-        self.token = inherited_source.set(outer)
-        return inherited_source.set if outer is None else _keep_outer
-
-    def __exit__(self, *exception: object) -> None:
-        inherited_source.reset(self.token)
-
-
-def _keep_outer(place: source.Place | None) -> None:
-    """A line is inherited already, and stays."""
 
 
 class Trace:
@@ -202,7 +153,7 @@ class Trace:
         token = _current.set(parent)
         placed = None
         if parent.records and inherited_source.get() is None and not primitive.runs_user_code:
-            placed = inherited_source.set(source.user_source(FRAMES_OF_BIND))
+            placed = inherited_source.set(user_source(FRAMES_OF_BIND))
         try:
             return rule(*args, **params)
         finally:
@@ -214,120 +165,6 @@ class Trace:
         """Raise if `value` is a tracer whose own trace has ended."""
         if isinstance(value, Tracer) and not value._trace.alive:
             raise value.leak_error()
-
-
-class Tracer(Array):
-    """A stand-in for an array inside a transformation; `_trace` is the one it belongs to."""
-
-    __slots__ = ("__weakref__", "_trace")
-
-    _trace: Any  # a Trace; each kind of tracer has its own kind of trace
-
-    def explain(self) -> str:
-        """What this tracer is and why its value is not known, for error messages."""
-        return f"It is traced by {self._trace.description}."
-
-    def concretization_error(self, kind: type, attempt: str, way_out: str) -> Exception:
-        place = source.user_source()
-        where = f"\nAt {place.describe()}" if place else ""
-        if not self._trace.alive:
-            return self.leak_error()
-        return kind(
-            f"{attempt}, but its value is not known here: a traced array with shape "
-            f"{self.aval.str_short()}. {self.explain()}\n{way_out}{where}"
-        )
-
-    def leak_error(self) -> UnexpectedTracerError:
-        place = source.user_source()
-        used = f"\nUsed at {place.describe()}" if place else ""
-        return UnexpectedTracerError(
-            f"An unexpected tracer: a leaked intermediate value of type {self.aval.str_short()} "
-            f"was used after {self._trace.description}, which made it, had ended."
-            f"{self.birthplace()}{used}\nA traced function must hand its values out by returning "
-            "them, not by storing them in a global, an attribute, a closure or a generator."
-        )
-
-    def birthplace(self) -> str:
-        """The line at which the tracer came to be, where that is known."""
-        return ""
-
-    def __bool__(self) -> bool:
-        raise self.concretization_error(
-            TracerBoolConversionError,
-            "A boolean conversion (`if`, `while`, `and`, `not`, ...) of a traced array was tried",
-            "Use funcgrad.numpy.where or funcgrad.lax.cond to choose by data, or mark the argument "
-            "as static (static_argnums) if it is a setting.",
-        )
-
-    def _number(self, kind: str) -> Any:
-        raise self.concretization_error(
-            ConcretizationTypeError,
-            f"`{kind}(x)` of a traced array was tried",
-            f"Keep it an array: x.astype({kind}) casts under tracing. If the number is a setting, "
-            "mark the argument it comes from as static (static_argnums or static_argnames).",
-        )
-
-    def __int__(self) -> int:
-        return self._number("int")
-
-    def __float__(self) -> float:
-        return self._number("float")
-
-    def __complex__(self) -> complex:
-        return self._number("complex")
-
-    def item(self, *index: int) -> Any:
-        return self._number("item")
-
-    def tolist(self) -> Any:
-        return self._number("tolist")
-
-    def __index__(self) -> int:
-        raise self.concretization_error(
-            TracerIntegerConversionError,
-            "A traced array was used as a Python integer (`__index__`: a shape, a range, an index)",
-            "Shapes and loop bounds must be known while tracing: mark the argument as static "
-            "(static_argnums), or use funcgrad.lax.fori_loop or x[i] on an array.",
-        )
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        raise self.concretization_error(
-            TracerArrayConversionError,
-            "A NumPy function or np.asarray called `__array__` on a traced array",
-            "Call the funcgrad.numpy function of the same name instead of NumPy's, or "
-            "pure_callback for code that must run NumPy.",
-        )
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}<{self.aval.str_short()}>"
-
-    def __format__(self, spec: str) -> str:
-        if not spec:
-            return repr(self)
-        raise self.concretization_error(
-            ConcretizationTypeError,
-            f"Formatting a traced array with the format spec {spec!r} was tried",
-            "Use funcgrad.debug.print('{x}', x=x), which prints when the compiled program runs.",
-        )
-
-    def __copy__(self) -> "Tracer":
-        return self
-
-    def __deepcopy__(self, memo: dict) -> "Tracer":
-        return self
-
-    def __reduce__(self) -> tuple:
-        raise self.concretization_error(
-            ConcretizationTypeError,
-            "Pickling a traced array was tried",
-            "Pickle the arrays that the traced function returns.",
-        )
-
-    def block_until_ready(self) -> "Tracer":
-        return self
-
-    def copy_to_host_async(self) -> None:
-        """Nothing to copy while tracing."""
 
 
 def out_of_memory(primitive: Primitive, avals: Sequence, reason: MemoryError) -> OutOfMemoryError:
@@ -350,15 +187,15 @@ class Evaluation(Trace):
     def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
         if primitive.runs_user_code:
             return tuple(under(self, params["fun"], *args))
-        parts, buffers, committed = [primitive], [], False
+        avals, buffers, committed = [], [], False
         for arg in args:
             array = arg if type(arg) is ConcreteArray else self.concrete(arg)
             buffer = array._buffer
-            parts.append(array.aval)
+            avals.append(array.aval)
             buffers.append(array.buffer if buffer is None else buffer)
             if array._sharding is not None:
                 committed = True
-        key = (*parts, *params.items()) if params else tuple(parts)
+        key = (primitive, *avals, *params.items()) if params else (primitive, *avals)
         entry = self.entries.get(key)
         if entry is None:
             entry = self.entry(key, primitive, params)

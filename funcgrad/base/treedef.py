@@ -61,7 +61,9 @@ class PyTreeDef:
     def unflatten(self, leaves: Iterable[Any], /) -> Any:
         """Make a tree of this structure from its leaves in order; see `tree_unflatten`."""
         values = self._counted(leaves)
-        if self.head is not None and self.is_flat:
+        if self.head is None:
+            return values[0]
+        if self.is_flat:
             return self.head.join(values)
         return _assemble(self, iter(values))
 

@@ -14,15 +14,8 @@ import numpy as np
 from funcgrad.base import backend
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.config import config
-from funcgrad.base.trace import (
-    EVALUATION,
-    at_source,
-    check_buffers,
-    check_finite,
-    evaluate_rules,
-    mark_source,
-    running,
-)
+from funcgrad.base.source import at_source, mark_source
+from funcgrad.base.trace import EVALUATION, check_buffers, check_finite, evaluate_rules, running
 from funcgrad.ir.jaxpr import ClosedJaxpr, Eqn, Literal, Var, carries_program
 
 

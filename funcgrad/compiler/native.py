@@ -13,7 +13,8 @@ from funcgrad.base import events
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.shortage import of_operation
-from funcgrad.base.trace import EVALUATION, at_source, evaluate_rules, mark_source, running
+from funcgrad.base.source import at_source, mark_source
+from funcgrad.base.trace import EVALUATION, evaluate_rules, running
 from funcgrad.compiler import lowering, pages, shortage
 from funcgrad.compiler.buffers import Layout, layout
 from funcgrad.compiler.executable import Executable, NumpyTarget

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from funcgrad.base.trace import current_trace, sources
+from funcgrad.base.source import sources
+from funcgrad.base.trace import current_trace
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, slots
 
 

@@ -180,10 +180,12 @@ from funcgrad.primitives.special import (
 )
 
 # indexing
-from funcgrad.primitives.indexing import (
+from funcgrad.primitives.indexing_spec import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
+)
+from funcgrad.primitives.indexing import (
     gather,
     gather_p,
     scatter,
@@ -200,18 +202,20 @@ from funcgrad.primitives.indexing import (
     scatter_sub,
     scatter_sub_p,
 )
-from funcgrad.primitives.slicing import (
+from funcgrad.primitives.axis_slicing import (
     dynamic_index_in_dim,
-    dynamic_slice,
     dynamic_slice_in_dim,
-    dynamic_slice_p,
     dynamic_update_index_in_dim,
-    dynamic_update_slice,
     dynamic_update_slice_in_dim,
-    dynamic_update_slice_p,
     index_in_dim,
     index_take,
     slice_in_dim,
+)
+from funcgrad.primitives.slicing import (
+    dynamic_slice,
+    dynamic_slice_p,
+    dynamic_update_slice,
+    dynamic_update_slice_p,
 )
 
 # sorting

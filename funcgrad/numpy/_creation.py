@@ -12,7 +12,7 @@ from funcgrad.base.array import ConcreteArray, as_array
 from funcgrad.base.aval import shaped
 from funcgrad.base.basis import concatenate, convert, expand
 from funcgrad.base.methods import Array
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.numpy._promotion import is_complex, like, prepend_axes, to_array
 from funcgrad.primitives.compare import ne
 from funcgrad.primitives.structural import copy as copy_array

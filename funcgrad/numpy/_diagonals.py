@@ -8,7 +8,7 @@ import numpy as np
 from funcgrad.base import dtypes
 from funcgrad.base.basis import broadcast_in_dim, iota, pad, reshape, slice_array
 from funcgrad.base.shapes import canonical_axes, concrete_int
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.numpy._choosing import where
 from funcgrad.numpy._filling import ones
 from funcgrad.numpy._nonzero import nonzero

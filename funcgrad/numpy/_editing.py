@@ -9,7 +9,7 @@ import numpy as np
 from funcgrad.base import dtypes
 from funcgrad.base.basis import broadcast_in_dim, broadcast_scalar, concatenate, convert, reshape
 from funcgrad.base.shapes import canonical_axes, canonical_axis, concrete_int
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.numpy._arithmetic import remainder
 from funcgrad.numpy._choosing import clip, where
 from funcgrad.numpy._cumulative import cumsum
@@ -18,7 +18,7 @@ from funcgrad.numpy._ranges import arange
 from funcgrad.numpy._shaping import broadcast_to, moveaxis, part, ravel
 from funcgrad.numpy._sorting import argsort, searchsorted, sort
 from funcgrad.numpy._taking import from_front, known_numbers, take
-from funcgrad.primitives.slicing import dynamic_slice_in_dim
+from funcgrad.primitives.axis_slicing import dynamic_slice_in_dim
 
 
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:

@@ -25,7 +25,7 @@ from funcgrad.numpy._index import (
 )
 from funcgrad.numpy._promotion import choose, like
 from funcgrad.primitives.compare import lt
-from funcgrad.primitives.indexing import GatherDimensionNumbers
+from funcgrad.primitives.indexing_spec import GatherDimensionNumbers
 
 
 class Plan(NamedTuple):

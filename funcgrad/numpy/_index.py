@@ -15,7 +15,7 @@ from funcgrad.base.array import ConcreteArray
 from funcgrad.base.errors import ConcretizationTypeError, NonConcreteBooleanIndexError
 from funcgrad.base.methods import Array
 from funcgrad.base.shapes import Shape
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.numpy._creation import asarray
 
 # The kinds of entries.

@@ -16,7 +16,8 @@ from funcgrad.base.memo import Cache
 from funcgrad.base.shapes import Shape
 from funcgrad.numpy._gathering import Plan, plan
 from funcgrad.numpy._index import ARRAY, DOTS, INTEGER, NEW_AXIS, SLICE, Entry, entries, is_known
-from funcgrad.primitives.indexing import GatherScatterMode, gather
+from funcgrad.primitives.indexing import gather
+from funcgrad.primitives.indexing_spec import GatherScatterMode
 from funcgrad.primitives.slicing import dynamic_slice
 from funcgrad.primitives.structural import rev
 

@@ -17,7 +17,7 @@ from funcgrad.base.basis import (
 )
 from funcgrad.base.errors import ConcretizationTypeError
 from funcgrad.base.shapes import Shape, concrete_int
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.numpy._logic import truth
 from funcgrad.numpy._promotion import choose, like, to_array
 from funcgrad.primitives import arithmetic

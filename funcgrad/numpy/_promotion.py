@@ -195,6 +195,12 @@ def promote(name: str, *args: Any) -> Sequence[Any]:
                 type(y) is int and a.dtype is not _BOOL and not isinstance(a.dtype, dtypes.KeyType)
             ):
                 return x, constant(y, a.dtype, a.weak_type)
+        elif isinstance(y, Array):
+            b = y.aval
+            if (type(x) is float and b.dtype in _INEXACT) or (
+                type(x) is int and b.dtype is not _BOOL and not isinstance(b.dtype, dtypes.KeyType)
+            ):
+                return constant(x, b.dtype, b.weak_type), y
     return lift(name, promote_dtypes(name, *args))
 
 

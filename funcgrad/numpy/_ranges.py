@@ -27,7 +27,7 @@ from funcgrad.base.shapes import (
     concrete_int,
     insert_dim,
 )
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.numpy._arithmetic import power
 from funcgrad.numpy._creation import asarray, placed
 from funcgrad.numpy._promotion import (

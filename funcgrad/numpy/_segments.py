@@ -19,7 +19,7 @@ from funcgrad.numpy._ranges import arange
 from funcgrad.numpy._reductions import max, min, prod, sum
 from funcgrad.numpy._shaping import broadcast_to
 from funcgrad.primitives import indexing
-from funcgrad.primitives.indexing import GatherScatterMode, ScatterDimensionNumbers
+from funcgrad.primitives.indexing_spec import GatherScatterMode, ScatterDimensionNumbers
 from funcgrad.primitives.reduction import extreme_of
 from funcgrad.primitives.sorting import sort_key_val
 

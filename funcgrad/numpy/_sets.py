@@ -12,7 +12,7 @@ from funcgrad.base import dtypes
 from funcgrad.base.basis import concatenate, convert, iota, reshape
 from funcgrad.base.errors import ConcretizationTypeError
 from funcgrad.base.shapes import canonical_axis, concrete_int
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.numpy._choosing import where
 from funcgrad.numpy._creation import asarray
 from funcgrad.numpy._cumulative import cumsum

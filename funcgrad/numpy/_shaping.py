@@ -32,9 +32,9 @@ from funcgrad.numpy._promotion import (
     to_arrays,
 )
 from funcgrad.primitives import complex_parts
+from funcgrad.primitives.axis_slicing import slice_in_dim
 from funcgrad.primitives.cast import bitcast_convert_type
 from funcgrad.primitives.compare import ne
-from funcgrad.primitives.slicing import slice_in_dim
 from funcgrad.primitives.structural import rev
 
 # what is known without looking at elements

@@ -10,7 +10,7 @@ from funcgrad.base import dtypes, promotion
 from funcgrad.base.basis import broadcast_scalar, convert, iota, reshape
 from funcgrad.base.errors import ConcretizationTypeError
 from funcgrad.base.shapes import broadcast_shapes, canonical_axis, concrete_int
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.numpy._arithmetic import remainder
 from funcgrad.numpy._choosing import clip, where
 from funcgrad.numpy._creation import array as make_array
@@ -31,7 +31,8 @@ from funcgrad.numpy._promotion import (
 from funcgrad.numpy._shaping import broadcast_to, moveaxis, ravel, squeeze
 from funcgrad.numpy._sorting import argsort
 from funcgrad.primitives.gathering import take_along
-from funcgrad.primitives.indexing import GatherDimensionNumbers, GatherScatterMode, gather
+from funcgrad.primitives.indexing import gather
+from funcgrad.primitives.indexing_spec import GatherDimensionNumbers, GatherScatterMode
 
 
 def take(

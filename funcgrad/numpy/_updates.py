@@ -17,7 +17,7 @@ from funcgrad.numpy._index import entries
 from funcgrad.numpy._indexing import get
 from funcgrad.numpy._promotion import broadcast, check_arraylike, promote_dtypes, to_array
 from funcgrad.primitives import indexing
-from funcgrad.primitives.indexing import GatherScatterMode, ScatterDimensionNumbers
+from funcgrad.primitives.indexing_spec import GatherScatterMode, ScatterDimensionNumbers
 
 Mode = str | GatherScatterMode | None
 

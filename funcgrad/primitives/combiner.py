@@ -13,7 +13,8 @@ from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import add, add_p, convert, mul, mul_p, reshape
 from funcgrad.base.memo import Cache, context_key
 from funcgrad.base.source import function_place
-from funcgrad.base.trace import Primitive, Tracer
+from funcgrad.base.trace import Primitive
+from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
 from funcgrad.compiler import lowering
 from funcgrad.compiler.loops import Combine, Expr, Graph

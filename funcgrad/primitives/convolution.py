@@ -7,21 +7,16 @@ import numpy as np
 
 from funcgrad.base import dtypes
 from funcgrad.base.aval import ShapedArray, aval_of
-from funcgrad.base.basis import (
-    broadcast_scalar,
-    convert,
-    reshape,
-    transpose,
-)
+from funcgrad.base.basis import broadcast_scalar, convert, reshape, transpose
 from funcgrad.base.shapes import concrete_int, dilate, remove_axes
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
 from funcgrad.compiler import lowering
-from funcgrad.compiler.loops import ZERO, Expr, Graph, Index
-from funcgrad.compiler.lowering import Element, Fold, Position
 from funcgrad.primitives.cast import convert_evaluate
+from funcgrad.primitives.convolution_lowering import conv_lower, conv_settings
 from funcgrad.primitives.convolution_spec import (
     ConvDimensionNumbers,
     ConvGeneralDilatedDimensionNumbers,
+    Geometry,
     check_groups,
     check_spatial,
     conv_dimension_numbers,
@@ -32,7 +27,7 @@ from funcgrad.primitives.convolution_spec import (
 )
 from funcgrad.primitives.matrix_product import working_dtype
 from funcgrad.primitives.nary import ANY, check_dtype, check_same_dtype
-from funcgrad.primitives.patches import Geometry, convolve
+from funcgrad.primitives.patches import convolve
 from funcgrad.primitives.precision import PrecisionLike, canonicalize_precision
 from funcgrad.primitives.sliding import padtype_to_pads, pairs
 from funcgrad.primitives.structural import rev
@@ -231,30 +226,6 @@ def _groups_first(xp: Any, x: Any, groups: int) -> Any:
 # forward, backward
 
 
-def _padding_for_lhs(sizes: Shape, kernel: Shape, places: Shape, geometry: Geometry) -> tuple:
-    """How the spread cotangent is padded so that the turned kernel meets it at every element."""
-    result = []
-    for n, k, m, stride, (low, _), hole, spread in zip(
-        sizes, kernel, places, *geometry, strict=True
-    ):
-        extent = dilate(k, spread)
-        before = extent - 1 - low
-        after = dilate(n, hole) + extent - 1 - dilate(m, stride) - before
-        result.append((before, after))
-    return tuple(result)
-
-
-def _padding_for_rhs(sizes: Shape, kernel: Shape, places: Shape, geometry: Geometry) -> tuple:
-    """How lhs is padded so that the spread cotangent, as a kernel, takes a place for each tap."""
-    result = []
-    for n, k, m, stride, (low, _), hole, spread in zip(
-        sizes, kernel, places, *geometry, strict=True
-    ):
-        high = dilate(k, spread) + dilate(m, stride) - 1 - dilate(n, hole) - low
-        result.append((low, high))
-    return tuple(result)
-
-
 def _swapped(spec: Sequence[int]) -> Shape:
     """A spec with its first two axes, those that are not spatial, exchanged."""
     return (spec[1], spec[0], *spec[2:])
@@ -288,7 +259,7 @@ def ct_of_lhs(ct: Any, lhs: Linear, rhs: Any, params: dict[str, Any]) -> Any:
         ct,
         convert(rev(rhs, spatial), aval_of(ct).dtype),
         window_strides=geometry.base_dilation,
-        padding=_padding_for_lhs(*sizes, geometry),
+        padding=geometry.padding_for_base(*sizes),
         lhs_dilation=geometry.strides,
         rhs_dilation=geometry.kernel_dilation,
         dimension_numbers=ConvDimensionNumbers(
@@ -317,7 +288,7 @@ def ct_of_rhs(ct: Any, lhs: Any, rhs: Linear, params: dict[str, Any]) -> Any:
         convert(lhs, aval_of(ct).dtype),
         ct,
         window_strides=geometry.kernel_dilation,
-        padding=_padding_for_rhs(*sizes, geometry),
+        padding=geometry.padding_for_kernel(*sizes),
         lhs_dilation=geometry.base_dilation,
         rhs_dilation=geometry.strides,
         dimension_numbers=ConvDimensionNumbers(
@@ -430,101 +401,5 @@ forward.elementwise(
 )
 backward.rules[conv_general_dilated_p] = conv_backward
 batching.rules[conv_general_dilated_p] = conv_batch
-
-
-# lower
-
-
-def conv_lower(
-    graph: Graph,
-    lhs: Element,
-    rhs: Element,
-    window_strides: Shape,
-    padding: tuple,
-    lhs_dilation: Shape,
-    rhs_dilation: Shape,
-    dimension_numbers: ConvDimensionNumbers,
-    feature_group_count: int,
-    batch_group_count: int,
-    preferred_element_type: Any,
-    **_: Any,
-) -> Fold:
-    """A sum over taps and input features, which go along in the order of the memory of lhs."""
-    lhs_spec, rhs_spec, out_spec = dimension_numbers
-    batch, sizes = lhs.shape[lhs_spec[0]], pick(lhs.shape, lhs_spec[2:])
-    outputs, inputs, *taps = pick(rhs.shape, rhs_spec)
-    source = lowering.numpy_dtype(lhs.dtype)
-    out_dtype = result_dtype(source, preferred_element_type)
-    work_dtype = working_dtype(source, source, out_dtype) or out_dtype
-    out, work = (lowering.element_type(t) or "" for t in (out_dtype, work_dtype))
-    groups = feature_group_count * batch_group_count
-    lengths = (inputs, *taps)
-    order = sorted(range(len(lengths)), key=lambda i: lhs_spec[1 + i])
-    moves = Geometry(window_strides, padding, lhs_dilation, rhs_dilation)
-
-    def values(index: Position, inner: Position) -> tuple[Expr]:
-        element, output, *places = (index[a] for a in out_spec)
-        feature, *offsets = lowering.interleaved(order, inner, ())
-        at_rhs = lowering.interleaved(rhs_spec, (output, feature, *offsets), ())
-        group = graph.divide(output, outputs // groups)[0] if groups > 1 else ZERO
-        if batch_group_count > 1:
-            element = element.plus(group.times(batch // groups))
-        else:
-            feature = feature.plus(group.times(inputs))
-        met, inside = met_elements(graph, places, offsets, sizes, moves)
-        at_lhs = lowering.interleaved(lhs_spec, (element, feature, *met), ())
-        zero = graph.const(0, lhs.dtype)
-        base = lowering.guarded(graph, inside, lambda: lhs(at_lhs), zero)
-        return (lowering.converted(base, work) * lowering.converted(rhs(at_rhs), work),)
-
-    combine = lowering.simple_combine(graph, "add", work, 0)
-    return Fold(
-        inner=tuple(lengths[i] for i in order),
-        combine=combine,
-        values=values,
-        starts=combine.identity,
-        finish=lambda folded: (lowering.converted(folded, out),),
-    )
-
-
-def met_elements(
-    graph: Graph, places: Sequence[Index], taps: Sequence[Index], sizes: Shape, moves: Geometry
-) -> tuple[list[Index], Expr]:
-    """The spatial index that a tap meets at a place, and whether an element stands there."""
-    met, inside = [], graph.const(True, "bool")
-    for place, tap, size, stride, (low, _), hole, spread in zip(
-        places, taps, sizes, *moves, strict=True
-    ):
-        spot = place.times(stride).plus(tap.times(spread))
-        position, here = lowering.undilated(graph, spot, low, size, hole)
-        met.append(position)
-        inside = graph.both(inside, here)
-    return met, inside
-
-
 lowering.folds[conv_general_dilated_p] = conv_lower
-
-
-def conv_settings(
-    window_strides: Shape,
-    padding: tuple,
-    lhs_dilation: Shape,
-    rhs_dilation: Shape,
-    dimension_numbers: ConvDimensionNumbers,
-    feature_group_count: int,
-    batch_group_count: int,
-    **_: Any,
-) -> dict[str, Any]:
-    """What chooses a kernel of the compiler's library."""
-    return {
-        "window_strides": window_strides,
-        "padding": padding,
-        "lhs_dilation": lhs_dilation,
-        "rhs_dilation": rhs_dilation,
-        "dimension_numbers": dimension_numbers,
-        "feature_group_count": feature_group_count,
-        "batch_group_count": batch_group_count,
-    }
-
-
 lowering.convolutions[conv_general_dilated_p] = conv_settings

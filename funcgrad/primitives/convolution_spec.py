@@ -6,10 +6,11 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from funcgrad.base import dtypes
-from funcgrad.base.shapes import strided
+from funcgrad.base.shapes import dilate, strided
 from funcgrad.primitives.sliding import padtype_to_pads
 
 Shape = tuple[int, ...]
+Padding = tuple[tuple[int, int], ...]
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -116,6 +117,46 @@ def unpick(shape: Sequence[int], axes: Sequence[int]) -> Shape:
     """The shape of which `pick(..., axes)` gives `shape`."""
     placed = dict(zip(axes, shape, strict=True))
     return tuple(placed[i] for i in range(len(axes)))
+
+
+class Geometry(NamedTuple):
+    """How the kernel moves over the base, axis by spatial axis."""
+
+    strides: Shape
+    padding: Padding
+    base_dilation: Shape
+    kernel_dilation: Shape
+
+    def places(self, base: Shape, kernel: Shape) -> Shape:
+        """How many places the kernel takes along each spatial axis."""
+        padded = (
+            dilate(n, d) + low + high
+            for n, d, (low, high) in zip(base, self.base_dilation, self.padding, strict=True)
+        )
+        return tuple(map(strided, padded, map(dilate, kernel, self.kernel_dilation), self.strides))
+
+    def padding_for_base(self, base: Shape, kernel: Shape, places: Shape) -> Padding:
+        """How the spread cotangent is padded for the turned kernel to meet it at every element."""
+        result = []
+        for n, k, m, stride, (low, _), hole, spread in zip(
+            base, kernel, places, *self, strict=True
+        ):
+            extent = dilate(k, spread)
+            before = extent - 1 - low
+            after = dilate(n, hole) + extent - 1 - dilate(m, stride) - before
+            result.append((before, after))
+        return tuple(result)
+
+    def padding_for_kernel(self, base: Shape, kernel: Shape, places: Shape) -> Padding:
+        """How the base is padded so that the spread cotangent, as a kernel, takes a place for each
+        tap."""
+        result = []
+        for n, k, m, stride, (low, _), hole, spread in zip(
+            base, kernel, places, *self, strict=True
+        ):
+            high = dilate(k, spread) + dilate(m, stride) - 1 - dilate(n, hole) - low
+            result.append((low, high))
+        return tuple(result)
 
 
 # What must fit together.

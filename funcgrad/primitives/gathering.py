@@ -13,7 +13,8 @@ from funcgrad.base.shapes import Shape, check_lengths, remove_axes
 from funcgrad.base.trace import abstract_rules, evaluate_rules, pure, single
 from funcgrad.compiler import lowering
 from funcgrad.compiler.loops import ZERO, Expr, Graph, Index
-from funcgrad.primitives.indexing import (
+from funcgrad.primitives.indexing import gather, gather_p, scatter_add
+from funcgrad.primitives.indexing_spec import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
@@ -21,10 +22,7 @@ from funcgrad.primitives.indexing import (
     check_dimension_numbers,
     check_mode,
     element_strides,
-    gather,
-    gather_p,
     positions,
-    scatter_add,
     walk,
     window_axes,
     window_start,

@@ -12,7 +12,8 @@ import numpy as np
 
 from funcgrad.base.config import config
 from funcgrad.base.errors import KeyReuseError
-from funcgrad.base.trace import Trace, current_source
+from funcgrad.base.source import current_source
+from funcgrad.base.trace import Trace
 from funcgrad.ir.jaxpr import Var
 
 

@@ -37,12 +37,11 @@ from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.compare import ge
 from funcgrad.primitives.complex_parts import conj, is_complex
 from funcgrad.primitives.contraction import batch_matmul
-from funcgrad.primitives.indexing import (
+from funcgrad.primitives.indexing import gather, scatter
+from funcgrad.primitives.indexing_spec import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
-    gather,
-    scatter,
 )
 from funcgrad.primitives.nary import INEXACT, INTEGER, check_dtype, check_same_dtype
 from funcgrad.primitives.precision import Precision

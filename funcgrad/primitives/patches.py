@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from funcgrad.base.shapes import dilate, strided
+from funcgrad.primitives.convolution_spec import Geometry
 from funcgrad.primitives.matrix_product import integer_product
-from funcgrad.primitives.structural import pad_evaluate
+from funcgrad.primitives.pieces import pad_evaluate
 
 Shape = tuple[int, ...]
 
@@ -24,23 +24,6 @@ TILE_BYTES = 1 << 21
 TAP_BYTES = 1 << 17
 # Up to this many places, a result of one feature per group is computed place by place.
 FEW_PLACES = 256
-
-
-class Geometry(NamedTuple):
-    """How the kernel moves over the base, axis by spatial axis."""
-
-    strides: Shape
-    padding: tuple[tuple[int, int], ...]
-    base_dilation: Shape
-    kernel_dilation: Shape
-
-    def places(self, base: Shape, kernel: Shape) -> Shape:
-        """How many places the kernel takes along each spatial axis."""
-        padded = (
-            dilate(n, d) + low + high
-            for n, d, (low, high) in zip(base, self.base_dilation, self.padding, strict=True)
-        )
-        return tuple(map(strided, padded, map(dilate, kernel, self.kernel_dilation), self.strides))
 
 
 def convolve(xp: Any, base: Any, kernel: Any, geometry: Geometry, dtype: Any) -> Any:

@@ -28,16 +28,14 @@ from funcgrad.primitives.arithmetic import div
 from funcgrad.primitives.compare import bitwise_or, ne
 from funcgrad.primitives.indexing import (
     COMBINE,
-    GatherDimensionNumbers,
-    batch_axes,
     combine_program,
     gather,
     scatter,
     scatter_add,
     scatter_mul_p,
     scatter_p,
-    window_sizes,
 )
+from funcgrad.primitives.indexing_spec import GatherDimensionNumbers, batch_axes, window_sizes
 from funcgrad.transforms import forward
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program

@@ -19,6 +19,14 @@ from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.primitives.gathering import shifted
 from funcgrad.primitives.indexing import (
     COMBINE,
+    scatter_add_p,
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub_p,
+)
+from funcgrad.primitives.indexing_spec import (
     GatherScatterMode,
     ScatterDimensionNumbers,
     batch_axes,
@@ -26,12 +34,6 @@ from funcgrad.primitives.indexing import (
     check_mode,
     element_strides,
     positions,
-    scatter_add_p,
-    scatter_max_p,
-    scatter_min_p,
-    scatter_mul_p,
-    scatter_p,
-    scatter_sub_p,
     walk,
     window_axes,
     window_sizes,

@@ -30,6 +30,7 @@ from funcgrad.compiler.lowering import Element, Fold, Position
 from funcgrad.primitives.arithmetic import max_p, min_p
 from funcgrad.primitives.combiner import identity_of
 from funcgrad.primitives.compare import ge_p, le_p
+from funcgrad.primitives.pieces import pad_evaluate
 from funcgrad.primitives.reduction import surpasses
 from funcgrad.primitives.sliding import (
     Window,
@@ -39,7 +40,6 @@ from funcgrad.primitives.sliding import (
     slide,
     take_from_buffer,
 )
-from funcgrad.primitives.structural import pad_evaluate
 from funcgrad.transforms import backward, batching, forward
 
 select_and_gather_add_p = Primitive("select_and_gather_add")

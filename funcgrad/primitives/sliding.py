@@ -8,7 +8,7 @@ from funcgrad.base.shapes import concrete_int, dilate, strided
 from funcgrad.compiler import lowering
 from funcgrad.compiler.loops import Expr, Graph
 from funcgrad.compiler.lowering import Position
-from funcgrad.primitives.structural import pad_evaluate
+from funcgrad.primitives.pieces import pad_evaluate
 
 Shape = tuple[int, ...]
 

@@ -15,7 +15,7 @@ from funcgrad.base.basis import iota
 from funcgrad.base.shapes import canonical_axis, concrete_int
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure
 from funcgrad.primitives.gathering import take_along
-from funcgrad.primitives.indexing import walk
+from funcgrad.primitives.indexing_spec import walk
 from funcgrad.primitives.nary import ANY, BITS, FLOAT, check_dtype
 from funcgrad.transforms import batching, forward
 

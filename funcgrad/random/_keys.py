@@ -12,7 +12,7 @@ from funcgrad.base.basis import add, convert, scalar_like
 from funcgrad.base.config import config
 from funcgrad.base.methods import Array
 from funcgrad.base.shapes import canonical_shape
-from funcgrad.base.trace import Tracer
+from funcgrad.base.tracer import Tracer
 from funcgrad.primitives.key_reuse import consume_variable
 from funcgrad.primitives.keys import (
     PRNGImpl,

@@ -11,8 +11,8 @@ from funcgrad.base.array import as_value
 from funcgrad.base.aval import ShapedArray, tangent_aval
 from funcgrad.base.basis import add, unbroadcast
 from funcgrad.base.lists import Mask, drop, given, merge, pick, present, spread
-from funcgrad.base.source import Place
-from funcgrad.base.trace import Primitive, sources
+from funcgrad.base.source import Place, sources
+from funcgrad.base.trace import Primitive
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal
 from funcgrad.transforms.forward import zeros_like_aval
 from funcgrad.transforms.staging import stage_closed
@@ -57,34 +57,33 @@ def backward_pass(
     linear: set[Atom] = {v for v, a in zip(jaxpr.invars, args) if type(a) is Linear}
     pending: dict[Atom, Any] = {}
 
-    def collect(atom: Atom, ct: Any) -> None:
-        before = pending.get(atom)
-        pending[atom] = ct if before is None else add(before, ct)
+    def collect(atoms: Sequence[Atom], cts: Sequence[Any]) -> None:
+        for atom, ct in zip(atoms, cts, strict=True):
+            if ct is not None and atom in linear:
+                before = pending.get(atom)
+                pending[atom] = ct if before is None else add(before, ct)
 
     with sources() as at:
         tape = _linear_part(jaxpr, env, linear, at)
-        for atom, ct in zip(jaxpr.outvars, cts, strict=True):
-            if ct is not None and atom in linear:
-                collect(atom, as_value(ct))
+        collect(jaxpr.outvars, [None if ct is None else as_value(ct) for ct in cts])
         for eqn in reversed(tape):
+            invars, outvars, primitive, params, _, place = eqn
             out_cts, reached = [], False
-            for var in eqn.outvars:
+            for var in outvars:
                 ct = pending.pop(var, None)
                 out_cts.append(ct)
                 reached = reached or ct is not None
             if not reached:
                 continue
-            at(eqn.source)
-            values = [
-                Linear(v.aval) if v in linear else v.array if type(v) is Literal else env[v]
-                for v in eqn.invars
-            ]
-            rule = rules.get(eqn.primitive) or _no_rule(eqn)
-            in_cts = rule(out_cts, *values, **eqn.params)
-            assert len(in_cts) == len(values), eqn
-            for atom, ct in zip(eqn.invars, in_cts):
-                if ct is not None and atom in linear:
-                    collect(atom, ct)
+            at(place)
+            values = []
+            for v in invars:
+                if v in linear:
+                    values.append(Linear(v.aval))
+                else:
+                    values.append(v.array if type(v) is Literal else env[v])
+            rule = rules.get(primitive) or _no_rule(eqn)
+            collect(invars, rule(out_cts, *values, **params))
     return [pending.get(v) if v in linear else None for v in jaxpr.invars]
 
 

@@ -9,14 +9,8 @@ from funcgrad.base.aval import ShapedArray, aval_of, shaped
 from funcgrad.base.axes import Axis, NamedAxisEffect, bind_axis
 from funcgrad.base.basis import expand, moveaxis, reshape
 from funcgrad.base.lists import Mask
-from funcgrad.base.trace import (
-    Primitive,
-    Trace,
-    Tracer,
-    abstract_eval,
-    current_trace,
-    start,
-)
+from funcgrad.base.trace import Primitive, Trace, abstract_eval, current_trace, start
+from funcgrad.base.tracer import Tracer
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import stage_closed
 

@@ -13,7 +13,8 @@ from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.basis import add, broadcast_scalar, broadcast_to_shape
 from funcgrad.base.lists import Mask, given, pick, present, spread
-from funcgrad.base.trace import Primitive, Trace, Tracer, current_trace, start
+from funcgrad.base.trace import Primitive, Trace, current_trace, start
+from funcgrad.base.tracer import Tracer
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import stage_closed
 
@@ -40,7 +41,7 @@ class Forward(Trace):
                 tangents.append(arg.tangent)
                 moving = True
             else:
-                if isinstance(arg, Tracer):
+                if type(arg) is not ConcreteArray:
                     self.check_alive(arg)
                 primals.append(arg)
                 tangents.append(None)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base.aval import shaped
-from funcgrad.base.trace import Primitive, at_source
+from funcgrad.base.source import at_source
+from funcgrad.base.trace import Primitive
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Literal, Var, subprograms
 from funcgrad.transforms.staging import stage_closed
 

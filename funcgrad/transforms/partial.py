@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray
 from funcgrad.base.lists import Mask, drop, merge, pick
-from funcgrad.base.trace import Primitive, Tracer, current_trace, start
+from funcgrad.base.trace import Primitive, current_trace, start
 from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.transforms.staging import RecordedTracer, Recorder, stage
 
@@ -23,8 +24,7 @@ class Partial(Recorder):
                 if rule is not None:
                     return self.apply(primitive, rule, (self, args, params), {})
                 return self.record(primitive, args, params)
-        for arg in args:
-            if isinstance(arg, Tracer):
+            if type(arg) is not ConcreteArray:
                 self.check_alive(arg)
         return self.parent.process(primitive, args, params)
 

@@ -11,21 +11,19 @@ from funcgrad.base.aval import ShapedArray
 from funcgrad.base.config import config
 from funcgrad.base.dtypes import KeyType
 from funcgrad.base.errors import UnexpectedTracerError
-from funcgrad.base.source import Place, user_source
+from funcgrad.base.source import Place, current_source, inherited_source, user_source
 from funcgrad.base.trace import (
     FRAMES_OF_BIND,
     NO_EFFECTS,
     Effects,
     Primitive,
     Trace,
-    Tracer,
     abstract_eval,
-    current_source,
     current_trace,
-    inherited_source,
     start,
     under,
 )
+from funcgrad.base.tracer import Tracer
 from funcgrad.ir.jaxpr import (
     Atom,
     ClosedJaxpr,
