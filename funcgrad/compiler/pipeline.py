@@ -18,6 +18,7 @@ from funcgrad.compiler.passes.fold import fold
 from funcgrad.compiler.passes.inline import inline
 from funcgrad.compiler.passes.loops import loops
 from funcgrad.compiler.passes.simplify import simplify
+from funcgrad.compiler.passes.sink import sink
 from funcgrad.compiler.passes.widen import widen
 from funcgrad.ir.check import check_jaxpr
 from funcgrad.ir.jaxpr import ClosedJaxpr
@@ -35,6 +36,7 @@ class Pass(NamedTuple):
 PASSES = (
     Pass(inline, "calls hide repeated work from the passes below, and cost a step each"),
     Pass(dce, "derived programs carry outputs that nobody asked for"),
+    Pass(sink, "one large product is faster than a small one in every turn of a scan"),
     Pass(fold, "derivative rules write arithmetic on literals"),
     Pass(widen, "kernels and products compute with f32 and i32, and not with what is narrower"),
     Pass(cse, "a jvp computes again what its primal already has"),

@@ -1,10 +1,8 @@
 """dot_general: the sum of products over chosen axes of two arrays, with axes that go together."""
 
-import functools
-import math
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -13,31 +11,37 @@ from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.basis import convert, transpose, transpose_p
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
 from funcgrad.compiler import lowering
-from funcgrad.compiler.loops import Expr, Graph
-from funcgrad.compiler.lowering import Element, Fold, Position
-from funcgrad.compiler.passes import loops, simplify
-from funcgrad.ir.jaxpr import Eqn, Var
+from funcgrad.compiler.passes import loops, simplify, sink
 from funcgrad.primitives.cast import convert_evaluate
-from funcgrad.primitives.matrix_product import is_exact, matrix_product, working_dtype
+from funcgrad.primitives.contraction_lowering import (
+    dot_lower,
+    dot_product,
+    dot_stacked,
+    dot_summed,
+    dot_turned,
+    transposed_dot,
+    without_kernel,
+)
+from funcgrad.primitives.contraction_spec import (
+    Axes,
+    DotDimensionNumbers,
+    check_axes,
+    evaluated_rounding,
+    layout_of,
+    product_dtype,
+    split_axes,
+)
+from funcgrad.primitives.matrix_product import matrix_product
 from funcgrad.primitives.precision import (
     CanonicalPrecision,
-    DotAlgorithm,
-    DotAlgorithmPreset,
     PrecisionLike,
-    Rounding,
     canonicalize_precision,
-    rounding_of,
 )
 from funcgrad.primitives.structural import inverse_permutation
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import is_linear
 
 dot_general_p = Primitive("dot_general")
-
-Axes: TypeAlias = tuple[int, ...]
-DotDimensionNumbers: TypeAlias = tuple[
-    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
-]
 
 
 def dot_general(
@@ -138,18 +142,6 @@ def _axes(axes: Any) -> Axes:
         return tuple(operator.index(a) for a in axes)
 
 
-class Split(NamedTuple):
-    """The axes of one operand by their part in the product; each in the order that results have."""
-
-    batch: Axes
-    free: Axes
-    contract: Axes
-
-
-def split_axes(ndim: int, contract: Axes, batch: Axes) -> Split:
-    return Split(batch, tuple(i for i in range(ndim) if i not in {*contract, *batch}), contract)
-
-
 # abstract
 
 
@@ -166,7 +158,7 @@ def dot_abstract(
         ("lhs", lhs, contract[0], batch[0]),
         ("rhs", rhs, contract[1], batch[1]),
     ):
-        _check_axes(side, aval, dims_c, dims_b)
+        check_axes(side, aval, dims_c, dims_b)
     for name, (left, right) in (("batch", batch), ("contracting", contract)):
         sizes = [lhs.shape[i] for i in left], [rhs.shape[i] for i in right]
         if sizes[0] != sizes[1]:
@@ -185,96 +177,7 @@ def dot_abstract(
     return lhs.update(shape=shape, dtype=dtype, weak_type=lhs.weak_type and rhs.weak_type)
 
 
-def _check_axes(side: str, aval: ShapedArray, contract: Axes, batch: Axes) -> None:
-    given = f"{side}_contracting {contract} and {side}_batch {batch} for {aval.str_short()}"
-    if not all(0 <= i < aval.ndim for i in contract + batch):
-        raise TypeError(
-            f"dot_general: {side} has rank {aval.ndim}, so its dimension numbers are nonnegative "
-            f"and below {aval.ndim}; got {given}."
-        )
-    if len({*contract, *batch}) < len(contract) + len(batch):
-        raise TypeError(
-            f"dot_general requires {side} contracting and batch dimensions to be distinct and "
-            f"disjoint; got {given}."
-        )
-
-
-@functools.cache
-def product_dtype(name: str, lhs: Any, rhs: Any, precision: Any, preferred: Any) -> np.dtype:
-    """The dtype of sums of products of two dtypes: complex, then range, mantissa, bits and sign
-    decide which of the two it is, unless another one is preferred."""
-    for side, dtype in (("lhs", lhs), ("rhs", rhs)):
-        if not isinstance(dtype, np.dtype) or dtype == dtypes.float0:
-            raise TypeError(f"{name} does not accept {side} of dtype {dtype}: it holds no numbers.")
-    left, right = _rank(lhs), _rank(rhs)
-    if left == right and lhs != rhs:
-        raise TypeError(
-            f"{name}: lhs of dtype {lhs} and rhs of dtype {rhs} have no common dtype; cast one."
-        )
-    result = lhs if left >= right else rhs
-    if preferred is None or preferred == result:
-        return result
-    bound_to_width = not isinstance(precision, DotAlgorithm | DotAlgorithmPreset)
-    narrower = bits_of(preferred) < bits_of(result)
-    if bound_to_width and narrower and not dtypes.issubdtype(result, np.floating):
-        raise TypeError(
-            f"{name} has a result of type {result}, and `preferred_element_type` must not be "
-            f"narrower; got {preferred}."
-        )
-    return np.dtype(preferred)
-
-
-def _rank(dtype: Any) -> tuple:
-    is_complex = dtypes.issubdtype(dtype, np.complexfloating)
-    if dtypes.issubdtype(dtype, np.inexact):
-        info = dtypes.finfo(dtype)
-        return is_complex, info.maxexp, info.nmant, info.bits, True
-    return is_complex, -1, -1, bits_of(dtype), not dtypes.issubdtype(dtype, np.unsignedinteger)
-
-
-def bits_of(dtype: Any) -> int:
-    """The bits of one real number of a dtype."""
-    if dtype == np.bool_:
-        return 1
-    inexact = dtypes.issubdtype(dtype, np.inexact)
-    return (dtypes.finfo if inexact else dtypes.iinfo)(dtype).bits
-
-
 # evaluate
-
-
-class Layout(NamedTuple):
-    """How both operands become stacks of matrices, and what shape their product gets."""
-
-    lhs_permutation: Axes
-    lhs_shape: Axes
-    rhs_permutation: Axes
-    rhs_shape: Axes
-    out_shape: Axes
-
-
-@functools.lru_cache(4096)
-def layout_of(lhs: Axes, rhs: Axes, dimension_numbers: Any) -> Layout:
-    """The layout for operands of these shapes.
-
-    Axes may be summed over in any order; that of the larger operand spares it a copy.
-    """
-    contract, batch = dimension_numbers
-    leading = contract[0] if math.prod(lhs) >= math.prod(rhs) else contract[1]
-    order = sorted(range(len(leading)), key=leading.__getitem__)
-    left = split_axes(len(lhs), tuple(contract[0][i] for i in order), batch[0])
-    right = split_axes(len(rhs), tuple(contract[1][i] for i in order), batch[1])
-    stack = tuple(lhs[i] for i in left.batch)
-    rows = tuple(lhs[i] for i in left.free)
-    columns = tuple(rhs[i] for i in right.free)
-    length = math.prod(lhs[i] for i in left.contract)
-    return Layout(
-        left.batch + left.free + left.contract,
-        (*stack, math.prod(rows), length),
-        right.batch + right.contract + right.free,
-        (*stack, length, math.prod(columns)),
-        stack + rows + columns,
-    )
 
 
 def dot_evaluate(
@@ -298,18 +201,6 @@ def dot_evaluate(
         out = matrix_product(xp, a, b, rounding.sum or dtype)
         return convert_evaluate(xp, out, dtype, False).reshape(layout.out_shape)
     return matrix_product(xp, a, b, dtype).reshape(layout.out_shape)
-
-
-@functools.cache
-def evaluated_rounding(lhs: Any, rhs: Any, precision: Any, out: Any) -> Rounding | None:
-    """What operands and sum are rounded to before the result is; None where nothing is.
-
-    Operands of two dtypes with an integer result become integers before they are multiplied.
-    """
-    if lhs != rhs and is_exact(out):
-        return Rounding(out, out, out)
-    rounding = rounding_of(precision)
-    return None if rounding == Rounding() else rounding
 
 
 # forward
@@ -391,130 +282,10 @@ abstract_rules[dot_general_p] = pure(dot_abstract)
 forward.rules[dot_general_p] = dot_forward
 backward.rules[dot_general_p] = dot_backward
 batching.rules[dot_general_p] = dot_batch
-
-
-# lower
-
-
-class ProductTypes(NamedTuple):
-    """What operands are rounded to, what their products are added in, and what the sum becomes."""
-
-    lhs: np.dtype
-    rhs: np.dtype
-    work: np.dtype
-    sum: np.dtype
-    out: np.dtype
-
-
-def product_types(lhs: Any, rhs: Any, precision: Any, preferred: Any) -> ProductTypes:
-    out = product_dtype("dot_general", lhs, rhs, precision, preferred)
-    rounding = evaluated_rounding(lhs, rhs, precision, out) or Rounding()
-    left, right = rounding.lhs or lhs, rounding.rhs or rhs
-    total = rounding.sum or out
-    work = working_dtype(left, right, total) or total
-    return ProductTypes(*map(np.dtype, (left, right, work, total, out)))
-
-
-def dot_lower(
-    graph: Graph,
-    lhs: Element,
-    rhs: Element,
-    dimension_numbers: Any,
-    precision: CanonicalPrecision,
-    preferred_element_type: Any,
-    out_sharding: None,
-) -> Fold:
-    contract, batch = dimension_numbers
-    left = split_axes(len(lhs.shape), contract[0], batch[0])
-    right = split_axes(len(rhs.shape), contract[1], batch[1])
-    sources = lowering.numpy_dtype(lhs.dtype), lowering.numpy_dtype(rhs.dtype)
-    types = product_types(*sources, precision, preferred_element_type)
-    of_lhs, of_rhs, work, total, out = (lowering.element_type(t) or "" for t in types)
-    num_batch, num_lhs = len(left.batch), len(left.batch) + len(left.free)
-
-    def values(index: Position, inner: Position) -> tuple[Expr]:
-        at_lhs = placed(left, index[:num_batch], index[num_batch:num_lhs], inner)
-        at_rhs = placed(right, index[:num_batch], index[num_lhs:], inner)
-        a = lowering.converted(lowering.converted(lhs(at_lhs), of_lhs), work)
-        b = lowering.converted(lowering.converted(rhs(at_rhs), of_rhs), work)
-        return (a * b,)
-
-    combine = lowering.simple_combine(graph, "add", work, 0)
-    return Fold(
-        inner=tuple(lhs.shape[a] for a in left.contract),
-        combine=combine,
-        values=values,
-        starts=combine.identity,
-        finish=lambda folded: (lowering.converted(lowering.converted(folded, total), out),),
-    )
-
-
-def placed(split: Split, batch: Position, free: Position, contract: Position) -> Position:
-    """The index into an operand, from those along its axes by their part in the product."""
-    axes = (*split.batch, *split.free, *split.contract)
-    return lowering.interleaved(axes, (*batch, *free, *contract), ())
-
-
-def without_kernel(avals: Sequence[ShapedArray], params: dict[str, Any]) -> bool:
-    """Whether an algorithm rounds to a dtype that no kernel holds."""
-    lhs, rhs = avals
-    types = product_types(
-        lhs.dtype, rhs.dtype, params["precision"], params["preferred_element_type"]
-    )
-    return not all(map(lowering.element_type, types))
-
-
-def dot_product(
-    lhs: ShapedArray,
-    rhs: ShapedArray,
-    dimension_numbers: Any,
-    precision: CanonicalPrecision,
-    preferred_element_type: Any,
-    out_sharding: None,
-) -> lowering.Product | None:
-    types = product_types(lhs.dtype, rhs.dtype, precision, preferred_element_type)
-    if (types.lhs, types.rhs, types.sum) != (lhs.dtype, rhs.dtype, types.out):
-        return None
-    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
-    return lowering.Product(
-        split_axes(lhs.ndim, lhs_contract, lhs_batch), split_axes(rhs.ndim, rhs_contract, rhs_batch)
-    )
-
-
+simplify.rules[transpose_p, dot_general_p] = transposed_dot
+loops.turned[dot_general_p] = dot_turned
+sink.summed[dot_general_p] = dot_summed
+sink.stacked[dot_general_p] = dot_stacked
 lowering.products[dot_general_p] = dot_product
 lowering.folds[dot_general_p] = dot_lower
 lowering.refusals[dot_general_p] = without_kernel
-
-
-def dot_turned(eqn: Eqn, matrix: Var) -> Eqn | None:
-    """The product of a matrix and a vector, with the matrix transposed."""
-    if eqn.params["dimension_numbers"] != (((1,), (0,)), ((), ())) or matrix.aval.ndim != 2:
-        return None
-    if eqn.invars[1].aval.ndim != 1:
-        return None
-    params = {**eqn.params, "dimension_numbers": (((0,), (0,)), ((), ()))}
-    return eqn.replace(invars=[matrix, eqn.invars[1]], params=params)
-
-
-loops.turned[dot_general_p] = dot_turned
-
-
-def transposed_dot(eqn: Eqn, dot: Eqn) -> Eqn | None:
-    """A product whose result is transposed, as the product with its operands exchanged."""
-    params = dot.params
-    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = params["dimension_numbers"]
-    lhs, rhs = dot.invars
-    num_batch = len(lhs_batch)
-    num_left = lhs.aval.ndim - num_batch - len(lhs_contract)
-    ndim = dot.outvars[0].aval.ndim
-    left, right = range(num_batch, num_batch + num_left), range(num_batch + num_left, ndim)
-    if eqn.params["permutation"] != (*range(num_batch), *right, *left):
-        return None
-    if params["precision"] is not None or lhs.aval.dtype != rhs.aval.dtype:
-        return None
-    numbers = ((rhs_contract, lhs_contract), (rhs_batch, lhs_batch))
-    exchanged = {**params, "dimension_numbers": numbers}
-    return dot.replace(invars=[rhs, lhs], outvars=eqn.outvars, params=exchanged)
-
-
-simplify.rules[transpose_p, dot_general_p] = transposed_dot

@@ -9,7 +9,7 @@ from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.lists import Mask, cut, drop, given, merge, pick, present, spread
 from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rules
 from funcgrad.compiler import lowering
-from funcgrad.compiler.passes import dce, loops
+from funcgrad.compiler.passes import dce, loops, sink
 from funcgrad.compiler.pipeline import compiled
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Var
 from funcgrad.primitives.loop import fixpoint, reordered, run_whole, stable_masks
@@ -323,3 +323,13 @@ def scan_with_constants(eqn: Eqn, body: ClosedJaxpr, more: Sequence[Atom]) -> Eq
 
 loops.bodies[scan_p] = lambda eqn: (eqn.params["jaxpr"], range(eqn.params["num_consts"]))
 loops.rebuild[scan_p] = scan_with_constants
+
+
+def scan_of_parts(eqn: Eqn, body: ClosedJaxpr, parts: Sequence, outvars: Sequence[Var]) -> Eqn:
+    """The scan of another body over other operands."""
+    operands = Parts(*map(list, parts))
+    params = scan_params(operands, body, eqn.params)
+    return eqn.replace(invars=operands.all(), outvars=list(outvars), params=params)
+
+
+sink.rebuild[scan_p] = scan_of_parts

@@ -1,7 +1,7 @@
 """Loops: work that is the same in every turn is done once, before the loop.
 
-A weight that a turn multiplies with a vector row by row is turned round once as well, so that the
-product can go through it in the order of memory, many sums side by side.
+A weight that a turn multiplies with a vector, or with a few, row by row is turned round once as
+well, so that the product can go through it in the order of memory, many sums side by side.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,9 +19,9 @@ LARGEST_KEPT = 1 << 26
 # change as operand numbers); and how it is put together again with more constants.
 bodies: dict[Primitive, Callable[[Eqn], tuple[ClosedJaxpr, Sequence[int]]]] = {}
 rebuild: dict[Primitive, Callable[[Eqn, ClosedJaxpr, Sequence[Atom]], Eqn]] = {}
-# What the product of a matrix that never changes and a vector becomes with the matrix transposed:
-# (eqn, transposed matrix) -> eqn, None where the order of memory is right already.
-turned: dict[Primitive, Callable[[Eqn, Var], Eqn | None]] = {}
+# What a product becomes with its operand of this number, a matrix that never changes, transposed:
+# (eqn, number, transposed matrix) -> eqn, None where the order of memory is right already.
+turned: dict[Primitive, Callable[[Eqn, int, Var], Eqn | None]] = {}
 
 
 def loops(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -86,15 +86,24 @@ def turned_weights(eqns: Sequence[Eqn], fixed: set[Var]) -> tuple[list[Eqn], lis
     found: list[Eqn] = []
     turns: list[Eqn] = []
     for eqn in eqns:
-        rule = turned.get(eqn.primitive)
-        weight = eqn.invars[0] if eqn.invars else None
-        if rule is not None and isinstance(weight, Var) and weight in fixed:
-            copy = Var(weight.aval.update(shape=weight.aval.shape[::-1]))
-            product = rule(eqn, copy)
-            if product is not None:
-                params = {"permutation": tuple(range(weight.aval.ndim))[::-1]}
-                turns.append(Eqn([weight], [copy], transpose_p, params, NO_EFFECTS, eqn.source))
-                found += [turns[-1], product]
-                continue
-        found.append(eqn)
+        pair = turned_product(eqn, fixed)
+        if pair is not None:
+            turns.append(pair[0])
+        found += pair or [eqn]
     return found, turns
+
+
+def turned_product(eqn: Eqn, fixed: set[Var]) -> tuple[Eqn, Eqn] | None:
+    """The turn of a product's weight and the product by the turned one."""
+    if eqn.primitive not in turned:
+        return None
+    for number, weight in enumerate(eqn.invars):
+        if not isinstance(weight, Var) or weight not in fixed:
+            continue
+        copy = Var(weight.aval.update(shape=weight.aval.shape[::-1]))
+        product = turned[eqn.primitive](eqn, number, copy)
+        if product is not None:
+            params = {"permutation": tuple(range(weight.aval.ndim))[::-1]}
+            turn = Eqn([weight], [copy], transpose_p, params, NO_EFFECTS, eqn.source)
+            return turn, product
+    return None
