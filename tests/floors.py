@@ -61,7 +61,8 @@ ORDERS: dict[str, tuple[str, ...]] = {
             accumulators emit functions sequence parallel pool gemm conv library values control
             program""",
         "compiler.llvm.gemm": """scheme road micro vector pack blocks finish drive product""",
-        "compiler.llvm.conv": """places copy steps problem forward few gradient depthwise plans""",
+        "compiler.llvm.conv": """places copy steps problem forward few gradient depthwise_rows
+            depthwise plans""",
         "primitives": """nary structural pieces cast compare complex_parts arithmetic
             exponential trigonometric reduction precision matrix_product contraction_spec
             contraction_lowering contraction combiner folding indexing_spec indexing gathering

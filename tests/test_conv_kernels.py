@@ -13,7 +13,7 @@ import pytest
 from jax import lax as jlax
 
 import funcgrad
-from drivers import BACKWARDS, WHOLE
+from drivers import BACKWARDS, WHOLE, possible
 from funcgrad import lax
 from funcgrad.compiler.llvm import pool
 from funcgrad.compiler.llvm.conv.plans import MODULES, plan
@@ -296,7 +296,64 @@ def test_gradients_of_depthwise_images_are_not_copied(stride: int) -> None:
         return (out**2).sum()
 
     found = sorted(map(calls_of, equations(funcgrad.grad(loss, (0, 1)), x, w)))
-    assert found == [["depthwise_f32"], ["depthwise_f32"], ["depthwise_weights_f32"]]
+    kernel = "depthwise_3_f32" if stride == 1 else "depthwise_f32"
+    assert found == [[kernel], [kernel], ["depthwise_weights_f32"]]
+
+
+# (width, taps, groups, inputs, outputs, padding, stride of h, spread of h): rows in which no place
+# meets the border, one side of it, or both; fewer places than a tile; fewer features than a vector.
+ROWS = (
+    (41, (3, 3), 32, 1, 1, ((1, 1), (1, 1)), 1, 1),
+    (17, (1, 2), 40, 1, 1, ((0, 0), (0, 1)), 1, 1),
+    (40, (2, 4), 5, 2, 1, ((3, 0), (2, 5)), 2, 1),
+    (33, (3, 5), 7, 1, 3, ((2, 2), (-2, -3)), 1, 2),
+    (16, (2, 6), 33, 1, 1, ((0, 1), (20, 0)), 3, 1),
+    (3, (3, 7), 16, 1, 2, ((-1, 4), (5, 5)), 1, 3),
+    (64, (5, 3), 65, 1, 1, ((0, 0), (0, 0)), 1, 1),
+)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64", "bf16"])
+@pytest.mark.parametrize("case", ROWS, ids=str)
+def test_depthwise_rows(case: tuple, dtype: str) -> None:
+    width, taps, groups, inputs, outputs, padding, stride, spread = case
+    params = {
+        "window_strides": (stride, 1),
+        "padding": padding,
+        "lhs_dilation": (1, 1),
+        "rhs_dilation": (spread, 1),
+        "dimension_numbers": ConvDimensionNumbers((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2)),
+        "feature_group_count": groups,
+        "batch_group_count": 1,
+    }
+    lhs = image(2, 9, width, groups * inputs).astype(DTYPES[dtype])
+    rhs = image(*taps, inputs, groups * outputs, seed=1).astype(DTYPES[dtype])
+    for turned in (False, True):
+        want = expected(lhs, np.flip(rhs, (0, 1)) if turned else rhs, params)
+        for target in possible():
+            found = plan(target, lhs.shape, rhs.shape, dtype, rhs_reversed=turned, **params)
+            assert found is not None
+            kernel = f"fg_conv_depthwise_{taps[1]}_{'f64' if dtype == 'f64' else 'f32'}"
+            assert kernel in {call.symbol for call in found.calls}
+            got = convolved(lhs, rhs, params, dtype, target=target, rhs_reversed=turned)
+            assert_near(got, want, dtype, (case, target.isa))
+            parts = convolved(lhs, rhs, params, dtype, None, target, BACKWARDS, rhs_reversed=turned)
+            assert got.tobytes() == parts.tobytes()
+
+
+def test_depthwise_padding_is_multiplied() -> None:
+    """Zeros around the image meet infinite weights, as they do in JAX."""
+    x, w = image(1, 4, 20, 16), image(3, 3, 1, 16, seed=1)
+    w[0, 0, 0, 3], w[1, 2, 0, 5] = np.inf, np.nan
+    conv = lambda lax: (
+        lambda x, w: lax.conv_general_dilated(
+            x, w, (1, 1), "SAME", dimension_numbers=NHWC, feature_group_count=16
+        )
+    )
+    want = np.asarray(conv(jlax)(x, w))
+    got = np.asarray(funcgrad.jit(conv(lax))(x, w))
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
 
 
 def test_few_outputs_are_dot_products() -> None:

@@ -1,7 +1,7 @@
 """Convolutions of small groups, in vectors over the output features: an output feature has one
 input feature of its own in each of a few planes, and the gradient of its kernel likewise."""
 
-from funcgrad.compiler.llvm.conv import gradient
+from funcgrad.compiler.llvm.conv import depthwise_rows, gradient
 from funcgrad.compiler.llvm.conv.forward import (
     declarations,
     entry_function,
@@ -182,8 +182,7 @@ def _gradient_function(target: Target, dtype: str) -> str:
 def forward(problem: Problem, steps: Steps) -> None:
     """The calls that compute the places, from x and the taps."""
     work, taps, places = problem.work, problem.taps, problem.places
-    groups, outputs, inputs = taps.size("g"), taps.size("o"), taps.size("i")
-    features = max(groups * outputs, steps.target.lanes(work))
+    features = max(taps.size("g") * taps.size("o"), steps.target.lanes(work))
     x = _planes(problem, steps, features)
     w, out = taps, places
     if _needs_copy(taps, work, features):
@@ -191,6 +190,17 @@ def forward(problem: Problem, steps: Steps) -> None:
         steps.copy(taps, w)
     if _needs_copy(places, work, features):
         out = _array(steps, work, places, "nhw", features)
+    if depthwise_rows.suits(problem):
+        depthwise_rows.call(problem, steps, x, w, out, features)
+    else:
+        _call(problem, steps, x, w, out, features)
+    if out is not places:
+        steps.copy(out, places)
+
+
+def _call(problem: Problem, steps: Steps, x: View, w: View, out: View, features: int) -> None:
+    """The call of the kernel that goes by tables, for whatever the taps meet."""
+    work, inputs = problem.work, problem.taps.size("i")
     axes, strides = (problem.axis("h"), problem.axis("w")), (w.stride("h"), w.stride("w"))
     tables, units = table_words(axes, x.size("n"), tile_rows(steps.target))
     row = features * BYTES[work]
@@ -201,8 +211,6 @@ def forward(problem: Problem, steps: Steps) -> None:
     phases = phase_words(*zip(axes, (out.stride("h"), out.stride("w")), strides))
     values = [*named(PARAMS.names[4:], **words), *phases]
     steps.call(f"fg_conv_depthwise_{work}", [x, w, out, scratch], values)
-    if out is not places:
-        steps.copy(out, places)
 
 
 def weights(problem: Problem, steps: Steps) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from funcgrad.base.shapes import dilate, strided
-from funcgrad.compiler.llvm.conv import copy, depthwise, few, forward, gradient
+from funcgrad.compiler.llvm.conv import copy, depthwise, depthwise_rows, few, forward, gradient
 from funcgrad.compiler.llvm.conv.copy import PAIRS
 from funcgrad.compiler.llvm.conv.problem import Problem, Spacing, holes_filled, rows_together
 from funcgrad.compiler.llvm.conv.steps import ConvPlan, Steps, View
@@ -40,6 +40,9 @@ def _modules() -> dict[str, Callable[[Target], str]]:
         made[f"fg_conv_depthwise_{dtype}"] = partial(depthwise.module, dtype=dtype)
         weights = partial(depthwise.weights_module, dtype=dtype)
         made[f"fg_conv_depthwise_weights_{dtype}"] = weights
+        for width in depthwise_rows.WIDTHS:
+            rows = partial(depthwise_rows.module, dtype=dtype, width=width)
+            made[f"fg_conv_depthwise_{width}_{dtype}"] = rows
     return made
 
 
