@@ -73,3 +73,65 @@ def test_an_input_that_is_returned_shares_no_memory_with_the_result():
     same = fg.jit(lambda x: fg.lax.optimization_barrier(x))(x)
     assert place(x) not in (place(out), place(same))
     np.testing.assert_array_equal(same, x)
+
+
+# ahead of time
+
+
+def pairs(tree, y, *, scale):
+    return tree["a"] * scale + y, y + 1.0
+
+
+def test_stages_know_what_is_donated():
+    f = fg.jit(pairs, donate_argnums=0, static_argnames="scale")
+    traced = f.trace({"a": fresh(), "b": fresh(3)}, fresh(), scale=2.0)
+    for stage in (traced, traced.lower(), traced.lower().compile()):
+        assert stage.donate_argnums == (0, 1)
+        (tree, other), named = stage.args_info
+        assert (tree["a"].donated, tree["b"].donated, other.donated) == (True, True, False)
+        assert tree["b"].shape == (3,) and tree["b"].dtype == np.float32 and named == {}
+    named = fg.jit(lambda *, x, y: x + y, donate_argnames="y").lower(x=fresh(), y=fresh())
+    assert named.donate_argnums == (1,)
+    assert fg.jit(lambda k, x: x, static_argnums=0, donate_argnums=1).lower(
+        (1, 2), fresh()
+    ).donate_argnums == (0,)
+
+
+def test_compiled_ahead_of_time_reuses_memory():
+    f = fg.jit(pairs, donate_argnums=0, static_argnames="scale")
+    tree, y = {"a": fresh(), "b": fresh(3)}, fresh()
+    compiled = f.lower(tree, y, scale=2.0).compile()
+    before = place(tree["a"])
+    out, other = compiled(tree, y)
+    assert place(out) == before
+    assert tree["a"].is_deleted() and tree["b"].is_deleted() and not y.is_deleted()
+    np.testing.assert_array_equal(out, np.arange(1000.0) * 9)
+    np.testing.assert_array_equal(other, np.arange(1000.0) * 3 + 1)
+    memory = compiled.memory_analysis()
+    assert memory.alias_size_in_bytes == 4000
+    assert memory.peak_memory_in_bytes == 4000 + 12 + 4000 + 8000 - 4000
+
+
+def test_compiled_ahead_of_time_spares_what_is_seen_elsewhere():
+    compiled = fg.jit(lambda x, y: (x + y, x - y), donate_argnums=0).lower(fresh(), fresh())
+    compiled = compiled.compile()
+    source, exported, twice = np.ones(1000, np.float32), fresh(), fresh()
+    view = np.asarray(exported)
+    for x, y in ((source, fresh()), (exported, fresh()), (twice, twice)):
+        a, b = np.array(x), np.array(y)
+        total, difference = compiled(x, y)
+        np.testing.assert_array_equal(total, a + b)
+        np.testing.assert_array_equal(difference, a - b)
+    np.testing.assert_array_equal(source, 1.0)
+    np.testing.assert_array_equal(view, np.arange(1000.0) * 3)
+    assert exported.is_deleted() and twice.is_deleted()
+
+
+def test_serialized_functions_take_copies():
+    from funcgrad.experimental.serialize_executable import deserialize_and_load, serialize
+
+    x = fresh()
+    data, *trees = serialize(fg.jit(lambda x: x * 2.0, donate_argnums=0).lower(x).compile())
+    out = deserialize_and_load(data, *trees)(x)
+    np.testing.assert_array_equal(out, np.arange(1000.0) * 6)
+    np.testing.assert_array_equal(x, np.arange(1000.0) * 3)

@@ -8,7 +8,7 @@ import pytest
 
 import funcgrad
 import funcgrad.numpy as fnp
-from funcgrad import lax
+from funcgrad import lax, stages
 from funcgrad.compiler.llvm import engine
 
 native = pytest.mark.skipif(not engine.available(), reason="needs llvmlite")
@@ -302,10 +302,9 @@ def test_trees_and_types_of_each_stage() -> None:
     for stage in (traced, lowered, lowered.compile()):
         assert stage.in_tree == funcgrad.tree.structure((args, {"scale": 1}))
         assert stage.out_tree == funcgrad.tree.structure({"y": 1})
-        assert stage.args_info == (
-            ({"w": struct((3,), "float32")}, struct((), "float32", weak_type=True)),
-            {"scale": struct((), "float32")},
-        )
+        scalar = stages.ArgInfo((), np.dtype("float32"), donated=False)
+        vector = stages.ArgInfo((3,), np.dtype("float32"), donated=False)
+        assert stage.args_info == (({"w": vector}, scalar), {"scale": scalar})
         (params, x), named = stage.in_avals
         assert params["w"].shape == (3,) and x.weak_type and not named["scale"].weak_type
         assert stage.out_info == {"y": struct((3,), "float32")}

@@ -1,6 +1,7 @@
 """Between what users write and what interpreters run: functions of pytrees flattened and staged."""
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -68,6 +69,17 @@ def give_up(tree: Any) -> None:
     for leaf in tree_leaves(tree):
         if type(leaf) is ConcreteArray:
             leaf.delete()
+
+
+def may_be_overwritten(values: Sequence[Any], given_up: Sequence[Any]) -> frozenset[int]:
+    """The numbers of donated arguments whose memory nothing else can see."""
+    donated = {id(leaf) for leaf in tree_leaves(given_up)}
+    together = Counter(id(v) for v in values)
+    return frozenset(
+        i
+        for i, v in enumerate(values)
+        if id(v) in donated and together[id(v)] == 1 and type(v) is ConcreteArray and v.is_alone()
+    )
 
 
 def argument_names(function: Callable, args: Sequence, kwargs: dict[str, Any]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 import functools
 import inspect
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -15,6 +14,7 @@ from funcgrad.api.flat import (
     as_value,
     check_arguments,
     give_up,
+    may_be_overwritten,
     stage_function,
 )
 from funcgrad.api.stages import Lowered, Traced
@@ -197,16 +197,36 @@ class JitFunction(Generic[P, R]):
 
     def _donated(self, args: tuple, kwargs: dict[str, Any]) -> list[Any]:
         """The arguments that the caller gives up."""
-        options, count = self._options, len(args)
-        chosen = {i % count for i in options.donate_argnums if -count <= i < count}
+        names = self._options.donate_argnames
         return [
-            *(
-                argument
-                for i, argument in enumerate(args)
-                if i in chosen or parameter_name(self._fun, i) in options.donate_argnames
-            ),
-            *(value for name, value in kwargs.items() if name in options.donate_argnames),
+            *(args[i] for i in self._donated_positions(len(args))),
+            *(value for name, value in kwargs.items() if name in names),
         ]
+
+    def _donated_positions(self, count: int) -> list[int]:
+        """Which of so many positional arguments are donated."""
+        options = self._options
+        chosen = {i % count for i in options.donate_argnums if -count <= i < count}
+        names = options.donate_argnames
+        if names:
+            chosen.update(i for i in range(count) if parameter_name(self._fun, i) in names)
+        return sorted(chosen)
+
+    def _donated_leaves(self, args: tuple, kwargs: dict[str, Any]) -> list[int]:
+        """The numbers of the donated leaves among those of the arguments that are traced."""
+        options, count = self._options, len(args)
+        static = {i % count for i in options.static_argnums if -count <= i < count}
+        donated = self._donated_positions(count)
+        given = [
+            *((a, i in donated) for i, a in enumerate(args) if i not in static),
+            *(
+                (a, name in options.donate_argnames)
+                for name, a in sorted(kwargs.items())
+                if name not in options.static_argnames
+            ),
+        ]
+        marks = [mark for tree, mark in given for _ in tree_leaves(tree)]
+        return [i for i, mark in enumerate(marks) if mark]
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -219,7 +239,8 @@ class JitFunction(Generic[P, R]):
         staged = self._stage(in_tree, avals, statics, dynamic)
         if staged.operands:
             raise ValueError("cannot lower a function that closes over a traced value")
-        return Traced(function_name(self._fun), staged.program, in_tree, staged.out_tree)
+        trees, donated = (in_tree, staged.out_tree), self._donated_leaves(args, kwargs)
+        return Traced(function_name(self._fun), staged.program, *trees, donated)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """The program for arguments like these, ready to be compiled or printed."""
@@ -246,17 +267,6 @@ class JitFunction(Generic[P, R]):
 
 events.listen(compilelog.on_event)
 events.listen(explain.on_event)
-
-
-def may_be_overwritten(values: Sequence[Any], given_up: Sequence[Any]) -> frozenset[int]:
-    """The numbers of donated arguments whose memory nothing else can see."""
-    donated = {id(leaf) for leaf in tree_leaves(given_up)}
-    together = Counter(id(v) for v in values)
-    return frozenset(
-        i
-        for i, v in enumerate(values)
-        if id(v) in donated and together[id(v)] == 1 and type(v) is ConcreteArray and v.is_alone()
-    )
 
 
 def _rebuild(fun: Callable, options: JitOptions) -> JitFunction:

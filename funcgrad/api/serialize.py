@@ -4,6 +4,7 @@ from typing import Any
 
 from funcgrad.api.stages import Compiled, Stage
 from funcgrad.base.tree import PyTreeDef, default_registry
+from funcgrad.compiler import pipeline
 from funcgrad.compiler.native import NativeExecutable
 from funcgrad.compiler.portable import LoadedExecutable, dump, load
 
@@ -15,6 +16,7 @@ class Signature(Stage):
         self, executable: LoadedExecutable, name: str, in_tree: PyTreeDef, out_tree: PyTreeDef
     ):
         self.fun_name, self.in_tree, self.out_tree = name, in_tree, out_tree
+        self.donate_argnums = ()
         self._in_avals, self._out_avals = executable.in_avals, executable.out_avals
 
 
@@ -26,7 +28,7 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
 
     Returns:
         The bytes, and the structures of (args, kwargs) and of the output. Structures of dicts with
-        string keys, lists, tuples and None are in the bytes as well.
+        string keys, lists, tuples and None are in the bytes as well. Donation does not travel.
 
     Raises:
         ValueError: if NumPy runs the program, or some of its steps need Python (callbacks,
@@ -47,6 +49,9 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
         "arguments": list(compiled._names),
         "trees": [_tree_text(t) for t in (compiled.in_tree, compiled.out_tree)],
     }
+    if compiled.donate_argnums:
+        executable = pipeline.compiled(program, executable.target)
+        assert isinstance(executable, NativeExecutable)
     return dump(executable, program, info), compiled.in_tree, compiled.out_tree
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from funcgrad.api.flat import give_up, may_be_overwritten
 from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.aval import ShapedArray, dtype_name
 from funcgrad.base.dtypes import canonicalize_dtype
@@ -77,18 +78,35 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={dtype_name(self.dtype)}{weak})"
 
 
+class ArgInfo(NamedTuple):
+    """What a stage knows of one array among the arguments."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    donated: bool
+
+
 def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
 
 
 class Stage:
-    """What every stage knows of the function's arguments and outputs."""
+    """What every stage knows of the function's arguments and outputs.
+
+    `donate_argnums` are the numbers of the donated arrays among all leaves of (args, kwargs).
+    """
 
     fun_name: str
     in_tree: PyTreeDef
     out_tree: PyTreeDef
+    donate_argnums: tuple[int, ...]
     _in_avals: Sequence[ShapedArray]
     _out_avals: Sequence[ShapedArray]
+
+    def _take_signature(self, stage: "Stage") -> None:
+        self.fun_name, self.donate_argnums = stage.fun_name, stage.donate_argnums
+        self.in_tree, self.out_tree = stage.in_tree, stage.out_tree
+        self._in_avals, self._out_avals = stage._in_avals, stage._out_avals
 
     @property
     def in_avals(self) -> Any:
@@ -112,8 +130,12 @@ class Stage:
 
     @property
     def args_info(self) -> Any:
-        """The shapes and dtypes of the arguments, as (args, kwargs)."""
-        return tree_unflatten(self.in_tree, list(map(struct_of, self._in_avals)))
+        """Shape, dtype and donation of the arguments, as (args, kwargs)."""
+        infos = [
+            ArgInfo(a.shape, a.dtype, i in self.donate_argnums)
+            for i, a in enumerate(self._in_avals)
+        ]
+        return tree_unflatten(self.in_tree, infos)
 
     @property
     def out_info(self) -> Any:
@@ -124,8 +146,15 @@ class Stage:
 class Traced(Stage):
     """A function written down for one kind of arguments."""
 
-    def __init__(self, name: str, jaxpr: ClosedJaxpr, in_tree: PyTreeDef, out_tree: PyTreeDef):
-        self.fun_name = name
+    def __init__(
+        self,
+        name: str,
+        jaxpr: ClosedJaxpr,
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
+        donated: Sequence[int],
+    ):
+        self.fun_name, self.donate_argnums = name, tuple(donated)
         self.jaxpr = jaxpr
         self.in_tree, self.out_tree = in_tree, out_tree
         self._in_avals, self._out_avals = jaxpr.in_avals, jaxpr.out_avals
@@ -144,9 +173,7 @@ class Lowered(Stage):
 
     def __init__(self, traced: Traced):
         self._traced = traced
-        self.fun_name = traced.fun_name
-        self.in_tree, self.out_tree = traced.in_tree, traced.out_tree
-        self._in_avals, self._out_avals = traced._in_avals, traced._out_avals
+        self._take_signature(traced)
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """The program as text, optimised for where it would run now.
@@ -187,7 +214,9 @@ class Lowered(Stage):
                 f"compile has no compiler options, got {', '.join(map(repr, compiler_options))}; "
                 "settings such as isa and strict_fp are switches of funcgrad.config."
             )
-        return Compiled(self, compiled(self._traced.jaxpr), self._traced.jaxpr)
+        program = self._traced.jaxpr
+        executable = compiled(program, donated=frozenset(self.donate_argnums))
+        return Compiled(self, executable, program)
 
 
 class Compiled(Stage):
@@ -200,18 +229,18 @@ class Compiled(Stage):
         program: ClosedJaxpr | None,
         names: Sequence[str] = (),
     ):
-        self.fun_name = stage.fun_name
-        self.in_tree, self.out_tree = stage.in_tree, stage.out_tree
-        self._in_avals, self._out_avals = stage._in_avals, stage._out_avals
+        self._take_signature(stage)
         self._executable, self._program = executable, program
         self._names = program.jaxpr.debug_info.arg_names if program is not None else tuple(names)
         self._dispatch = None
-        if isinstance(executable, NativeExecutable):
+        if isinstance(executable, NativeExecutable) and not self.donate_argnums:
             trees = self.in_tree, self.out_tree
             self._dispatch = dispatcher(executable, *trees, self._in_avals)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types compiled for, static ones left out.
+
+        Donated arrays are deleted; the memory of those that nothing else holds is written over.
 
         Raises:
             TypeError: if the arguments have another structure, shape or dtype, or are traced.
@@ -229,7 +258,12 @@ class Compiled(Stage):
         if self._program is not None and watching_results():
             executable = compiled(self._program)
         sharding = common_sharding(jit_p, values)
-        outs = executable(*(v.buffer for v in values))
+        given_up = [leaves[i] for i in self.donate_argnums]
+        kept = {*self.donate_argnums} - may_be_overwritten(values, given_up)
+        outs = executable(
+            *(v.buffer.copy() if i in kept else v.buffer for i, v in enumerate(values))
+        )
+        give_up(given_up)
         arrays = [ConcreteArray(o, a, sharding) for o, a in zip(outs, self._out_avals)]
         return tree_unflatten(self.out_tree, arrays)
 
@@ -295,16 +329,18 @@ class Compiled(Stage):
     def memory_analysis(self) -> "MemoryAnalysis":
         """What one call takes in memory, and the code itself."""
         executable = self._executable
-        temp = code = consts = 0
+        temp = code = consts = alias = 0
         if isinstance(executable, NativeExecutable):
             temp, code = executable.native.arena, len(executable.image)
             consts = sum(bytes_of(c.aval) for c in executable.native.consts)
+            alias = sum(bytes_of(self._out_avals[i]) for i in executable.native.reused)
         return MemoryAnalysis(
             generated_code_size_in_bytes=code,
             argument_size_in_bytes=sum(map(bytes_of, self._in_avals)),
             output_size_in_bytes=sum(map(bytes_of, self._out_avals)),
             temp_size_in_bytes=temp,
             constant_size_in_bytes=consts,
+            alias_size_in_bytes=alias,
         )
 
     def runtime_executable(self) -> Executable | NativeExecutable:
@@ -323,9 +359,9 @@ class Compiled(Stage):
 class MemoryAnalysis(NamedTuple):
     """What a compiled program takes in memory, in bytes.
 
-    `temp` is what a call needs besides arguments and outputs, which never share memory. The code
-    does not count library functions, which all programs share. Where NumPy runs the program, only
-    arguments and outputs are known.
+    `temp` is what a call needs besides arguments and outputs, `alias` what outputs take in the
+    memory of donated arguments. The code does not count library functions, which all programs
+    share. Where NumPy runs the program, only arguments and outputs are known.
     """
 
     generated_code_size_in_bytes: int
@@ -342,8 +378,8 @@ class MemoryAnalysis(NamedTuple):
 
     @property
     def peak_memory_in_bytes(self) -> int:
-        """Arguments, outputs, temporaries and constants together."""
-        return sum(self[1:5])
+        """Arguments, outputs, temporaries and constants together, what is shared counted once."""
+        return sum(self[1:5]) - self.alias_size_in_bytes
 
 
 def program_text(
