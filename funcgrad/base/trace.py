@@ -30,24 +30,27 @@ NO_EFFECTS: Effects = frozenset()
 
 
 class Primitive:
-    """A name that interpreters have rules for; its outputs are always a tuple."""
+    """A name that interpreters have rules for; in rules its outputs are always a tuple."""
 
-    __slots__ = ("__weakref__", "name")
+    __slots__ = ("__weakref__", "multiple_results", "name")
 
     runs_user_code = False  # whether its rules do
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, multiple_results: bool = False):
         self.name = name
+        self.multiple_results = multiple_results
 
-    def bind(self, *args: Any, **params: Any) -> tuple:
-        return _current.get().process(self, args, params)
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply it: its output, or a tuple of them with `multiple_results`."""
+        outs = _current.get().process(self, args, params)
+        return outs if self.multiple_results else outs[0]
 
     def bind1(self, *args: Any, **params: Any) -> Any:
         (out,) = _current.get().process(self, args, params)
         return out
 
     def bind_list(self, args: Sequence, params: dict[str, Any]) -> tuple:
-        """`bind(*args, **params)`, at less cost."""
+        """Apply it; always a tuple of outputs."""
         return _current.get().process(self, args, params)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ shift_right_logical_p = Primitive("shift_right_logical")
 population_count_p = Primitive("population_count")
 clz_p = Primitive("clz")
 mulhi_p = Primitive("mulhi")
-threefry2x32_p = Primitive("threefry2x32")
+threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
 
 
 def shift_left(x: Any, y: Any) -> Any:

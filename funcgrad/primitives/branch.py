@@ -24,7 +24,7 @@ from funcgrad.transforms.masking import masked_program, needs_mask
 from funcgrad.transforms.partial import Partial, split_program
 from funcgrad.transforms.staging import stage_closed
 
-cond_p = Primitive("cond")
+cond_p = Primitive("cond", multiple_results=True)
 
 Programs = tuple[ClosedJaxpr, ...]
 

@@ -14,7 +14,7 @@ from funcgrad.transforms.batching import BatchAxis, batch_program, fronted
 from funcgrad.transforms.forward import jvp_program
 from funcgrad.transforms.masking import masked_program
 
-jit_p = Primitive("jit")
+jit_p = Primitive("jit", multiple_results=True)
 
 
 def program_call(primitive: Primitive) -> None:
@@ -64,4 +64,4 @@ def program_call(primitive: Primitive) -> None:
 
 
 program_call(jit_p)
-inline.rules[jit_p] = lambda params: params["jaxpr"]
+inline.rules[jit_p] = lambda eqn: eqn.params["jaxpr"]

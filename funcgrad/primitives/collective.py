@@ -111,7 +111,8 @@ def reducer(
     ) -> tuple:
         (x,), (at,) = values, at_axes
         if axis.name is None or axis.name not in axes:
-            return primitive.bind(x, axes=axes, axis_index_groups=axis_index_groups), at_axes
+            out = primitive.bind(x, axes=axes, axis_index_groups=axis_index_groups)
+            return (out,), at_axes
         if at is None:
             size = axis.size if axis_index_groups is None else len(axis_index_groups[0])
             out, at = of_same(x, size), None

@@ -34,9 +34,9 @@ from funcgrad.transforms.batching import BatchAxis, to_front, vmap_flat
 from funcgrad.transforms.forward import with_zeros, zeros_like_aval
 from funcgrad.transforms.staging import Recorder, stage, stage_closed
 
-custom_jvp_call_p = CallPrimitive("custom_jvp_call")
-custom_vjp_call_p = CallPrimitive("custom_vjp_call")
-custom_lin_p = CallPrimitive("custom_lin")
+custom_jvp_call_p = CallPrimitive("custom_jvp_call", multiple_results=True)
+custom_vjp_call_p = CallPrimitive("custom_vjp_call", multiple_results=True)
+custom_lin_p = CallPrimitive("custom_lin", multiple_results=True)
 
 
 class SymbolicZero:
@@ -386,7 +386,7 @@ def _register(primitive: Primitive, stage_rule: Callable) -> None:
     abstract_rules[primitive] = call_abstract
     staging.rules[primitive] = stage_rule
     partial.rules[primitive] = stage_rule
-    inline.rules[primitive] = lambda params: params["fun"]
+    inline.rules[primitive] = lambda eqn: eqn.params["fun"]
 
 
 _register(custom_jvp_call_p, custom_jvp_stage)

@@ -52,7 +52,7 @@ def ppermute_batch(
     axis: BatchAxis, values: Sequence, axes: Sequence, axis_name: AxisName, perm: tuple
 ) -> tuple:
     if axis_name != axis.name:
-        return ppermute_p.bind(*values, axis_name=axis_name, perm=perm), axes
+        return (ppermute_p.bind(*values, axis_name=axis_name, perm=perm),), axes
     x = to_front(axis, values[0], axes[0])
     source_of = {d: s for s, d in perm}
     nothing = full_like(member(x, 0), 0)

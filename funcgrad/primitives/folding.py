@@ -52,7 +52,7 @@ from funcgrad.primitives.reduction import (
 )
 from funcgrad.transforms import batching, forward
 
-reduce_p = Primitive("reduce")
+reduce_p = Primitive("reduce", multiple_results=True)
 
 REDUCERS: dict[Primitive, Callable] = {
     add_p: reduce_sum_over,

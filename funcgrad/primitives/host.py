@@ -16,9 +16,9 @@ from funcgrad.compiler import lowering
 from funcgrad.transforms import batching, forward, masking
 from funcgrad.transforms.batching import BatchAxis, fronted, to_front
 
-pure_callback_p = Primitive("pure_callback")
-io_callback_p = Primitive("io_callback")
-debug_callback_p = Primitive("debug_callback")
+pure_callback_p = Primitive("pure_callback", multiple_results=True)
+io_callback_p = Primitive("io_callback", multiple_results=True)
+debug_callback_p = Primitive("debug_callback", multiple_results=True)
 
 
 @dataclass(frozen=True)

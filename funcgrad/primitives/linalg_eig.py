@@ -154,7 +154,7 @@ def eigh_forward(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
     return (v, w), (matmul(v, mul(convert(gaps, dtype), inner)), dw)
 
 
-eigh_p = matrix_primitive("eigh", (2,), eigh_result, eigh_evaluate)
+eigh_p = matrix_primitive("eigh", (2,), eigh_result, eigh_evaluate, multiple_results=True)
 forward.rules[eigh_p] = eigh_forward
 
 
@@ -264,5 +264,5 @@ def eigenvector_tangent(w: Any, v: Any, inner: Any) -> Any:
     return sub(moved, mul(v, in_rows(complex(longer, phase), n)))
 
 
-eig_p = matrix_primitive("eig", (2,), eig_result, eig_evaluate)
+eig_p = matrix_primitive("eig", (2,), eig_result, eig_evaluate, multiple_results=True)
 forward.rules[eig_p] = eig_forward

@@ -133,7 +133,7 @@ def lu_forward(primals: Sequence, tangents: Sequence) -> tuple:
     return (factors, pivots, permutation), (tangent, None, None)
 
 
-lu_p = matrix_primitive("lu", (2,), lu_result, lu_evaluate)
+lu_p = matrix_primitive("lu", (2,), lu_result, lu_evaluate, multiple_results=True)
 forward.rules[lu_p] = lu_forward
 lu_pivots_to_permutation_p = matrix_primitive(
     "lu_pivots_to_permutation", (1,), pivots_result, pivots_evaluate, INDEX_DTYPES

@@ -189,6 +189,7 @@ def matrix_primitive(
     result: Callable[..., Sequence[tuple[tuple[int, ...], Any]]],
     evaluate: Rule,
     accepted: Sequence[np.dtype] = LAPACK_DTYPES,
+    multiple_results: bool = False,
 ) -> Primitive:
     """A primitive whose operands are stacks of vectors (rank 1) and matrices (rank 2).
 
@@ -196,7 +197,7 @@ def matrix_primitive(
     (shape, dtype) of each output; `evaluate(xp, outs, *buffers, **params)` gets the full avals of
     the outputs and returns their buffers.
     """
-    primitive = Primitive(name)
+    primitive = Primitive(name, multiple_results)
 
     def abstract(*avals: ShapedArray, **params: Any) -> list[ShapedArray]:
         check_operands(name, avals, ranks, accepted)

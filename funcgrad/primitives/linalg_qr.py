@@ -169,7 +169,7 @@ def completion_tangent(q: Any, dq: Any) -> Any:
     return add(matmul(dq, adjoint(z)), matmul(off, dz_adjoint))
 
 
-qr_p = matrix_primitive("qr", (2,), qr_result, qr_evaluate)
+qr_p = matrix_primitive("qr", (2,), qr_result, qr_evaluate, multiple_results=True)
 forward.rules[qr_p] = qr_forward
 
 
@@ -184,7 +184,11 @@ def geqrf_evaluate(xp: Any, outs: Sequence[ShapedArray], a: Any) -> Sequence:
 
 
 geqrf_p = matrix_primitive(
-    "geqrf", (2,), lambda dtype, a: [(a, dtype), ((min(a),), dtype)], geqrf_evaluate
+    "geqrf",
+    (2,),
+    lambda dtype, a: [(a, dtype), ((min(a),), dtype)],
+    geqrf_evaluate,
+    multiple_results=True,
 )
 
 

@@ -96,7 +96,7 @@ def schur_evaluate(
     return one_by_one(xp, outs, x.shape[:-2], decompose, x)
 
 
-schur_p = matrix_primitive("schur", (2,), schur_result, schur_evaluate)
+schur_p = matrix_primitive("schur", (2,), schur_result, schur_evaluate, multiple_results=True)
 
 
 # hessenberg
@@ -114,7 +114,9 @@ def hessenberg_evaluate(xp: Any, outs: Sequence[ShapedArray], a: Any) -> Sequenc
     return one_by_one(xp, outs, a.shape[:-2], lambda a: gehrd(a)[:2], a)
 
 
-hessenberg_p = matrix_primitive("hessenberg", (2,), hessenberg_result, hessenberg_evaluate)
+hessenberg_p = matrix_primitive(
+    "hessenberg", (2,), hessenberg_result, hessenberg_evaluate, multiple_results=True
+)
 
 
 # tridiagonal
@@ -140,4 +142,6 @@ def tridiagonal_evaluate(xp: Any, outs: Sequence[ShapedArray], a: Any, lower: bo
     return one_by_one(xp, outs, a.shape[:-2], lambda a: function(a, lower)[:4], a)
 
 
-tridiagonal_p = matrix_primitive("tridiagonal", (2,), tridiagonal_result, tridiagonal_evaluate)
+tridiagonal_p = matrix_primitive(
+    "tridiagonal", (2,), tridiagonal_result, tridiagonal_evaluate, multiple_results=True
+)

@@ -186,7 +186,7 @@ def triangular_batch(
     a, b = values
     if axes[0] is not None:
         moved = [batching.to_front(axis, v, at) for v, at in zip(values, axes, strict=True)]
-        return triangular_solve_p.bind(*moved, left_side=left_side, **params), (0,)
+        return (triangular_solve_p.bind(*moved, left_side=left_side, **params),), (0,)
     where = aval_of(b).ndim - (1 if left_side else 2)
     b = moveaxis(b, axes[1], where)
     shape = aval_of(b).shape
@@ -315,7 +315,7 @@ def tridiagonal_batch(axis: Any, values: Sequence, axes: Sequence, perturb_singu
     """With one matrix for the whole batch, the batch is more columns of b."""
     if any(at is not None for at in axes[:3]):
         moved = [batching.to_front(axis, v, at) for v, at in zip(values, axes, strict=True)]
-        return tridiagonal_solve_p.bind(*moved, perturb_singular=perturb_singular), (0,)
+        return (tridiagonal_solve_p.bind(*moved, perturb_singular=perturb_singular),), (0,)
     where = aval_of(values[3]).ndim - 1
     b = moveaxis(values[3], axes[3], where)
     shape = aval_of(b).shape

@@ -178,5 +178,5 @@ def outward(dq: Any, q: Any, moved: Any, k: int) -> Any:
     return concatenate([dq, others], aval_of(q).ndim - 1)
 
 
-svd_p = matrix_primitive("svd", (2,), svd_result, svd_evaluate)
+svd_p = matrix_primitive("svd", (2,), svd_result, svd_evaluate, multiple_results=True)
 forward.rules[svd_p] = svd_forward

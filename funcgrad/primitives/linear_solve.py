@@ -19,7 +19,7 @@ from funcgrad.transforms.backward import instantiate_ct, is_linear
 from funcgrad.transforms.batching import BatchAxis, batch_program, fronted, to_front
 from funcgrad.transforms.forward import add_tangents, instantiate_zeros, jvp_program
 
-linear_solve_p = Primitive("custom_linear_solve")
+linear_solve_p = Primitive("custom_linear_solve", multiple_results=True)
 
 
 class Programs(NamedTuple):

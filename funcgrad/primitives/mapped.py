@@ -26,7 +26,7 @@ from funcgrad.transforms.forward import jvp_program
 from funcgrad.transforms.partial import Partial, split_program
 from funcgrad.transforms.staging import stage_closed
 
-pmap_p = Primitive("pmap")
+pmap_p = Primitive("pmap", multiple_results=True)
 
 MapAxes = tuple[int | None, ...]
 

@@ -17,8 +17,8 @@ from funcgrad.transforms import backward, batching, forward, partial
 from funcgrad.transforms.backward import is_linear
 from funcgrad.transforms.partial import Partial, split_program
 
-remat_p = Primitive("checkpoint")
-optimization_barrier_p = Primitive("optimization_barrier")
+remat_p = Primitive("checkpoint", multiple_results=True)
+optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
 name_p = Primitive("name")
 
 Policy = Callable[..., bool]
@@ -155,5 +155,5 @@ def _after_recompute(again: ClosedJaxpr, rest: ClosedJaxpr) -> ClosedJaxpr:
 
 
 program_call(remat_p)
-inlining.rules[remat_p] = lambda params: params["jaxpr"]
+inlining.rules[remat_p] = lambda eqn: eqn.params["jaxpr"]
 partial.rules[remat_p] = remat_partial

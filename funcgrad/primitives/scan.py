@@ -26,7 +26,7 @@ from funcgrad.transforms.masking import masked_program
 from funcgrad.transforms.partial import Partial, Split, split_program
 from funcgrad.transforms.staging import stage_closed
 
-scan_p = Primitive("scan")
+scan_p = Primitive("scan", multiple_results=True)
 
 
 class Parts(NamedTuple):

@@ -19,8 +19,8 @@ from funcgrad.primitives.indexing_spec import walk
 from funcgrad.primitives.nary import ANY, BITS, FLOAT, check_dtype
 from funcgrad.transforms import batching, forward
 
-sort_p = Primitive("sort")
-top_k_p = Primitive("top_k")
+sort_p = Primitive("sort", multiple_results=True)
+top_k_p = Primitive("top_k", multiple_results=True)
 
 
 def sort(

@@ -268,7 +268,7 @@ def iota_evaluate(xp: Any, dtype: Any, shape: tuple[int, ...], dimension: int) -
 evaluate_rules[iota_p] = single(iota_evaluate)
 abstract_rules[iota_p] = pure(iota_abstract)
 forward.zero_derivative(iota_p)
-batching.rules[iota_p] = lambda axis, values, axes, **params: (iota_p.bind(**params), (None,))
+batching.rules[iota_p] = lambda axis, values, axes, **params: ((iota_p.bind(**params),), (None,))
 
 
 def iota_lower(

@@ -21,7 +21,7 @@ from funcgrad.transforms.masking import SWITCH, masked_program
 from funcgrad.transforms.partial import Partial, split_program
 from funcgrad.transforms.staging import stage_closed
 
-while_p = Primitive("while")
+while_p = Primitive("while", multiple_results=True)
 
 
 def while_evaluate(

@@ -61,7 +61,7 @@ from funcgrad.primitives.sliding import (
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import Linear
 
-reduce_window_p = Primitive("reduce_window")
+reduce_window_p = Primitive("reduce_window", multiple_results=True)
 reduce_window_sum_p = Primitive("reduce_window_sum")
 reduce_window_max_p = Primitive("reduce_window_max")
 reduce_window_min_p = Primitive("reduce_window_min")

@@ -80,7 +80,7 @@ def program_rule(primitive: Primitive, known_params: Callable, unknown_params: C
     def rule(trace: Partial, args: Sequence, params: dict[str, Any]) -> tuple:
         unknown = tuple(map(trace.is_unknown, args))
         split = split_program(params["jaxpr"], unknown)
-        outs = primitive.bind(*drop(unknown, args), **known_params(params, split))
+        outs = primitive.bind_list(drop(unknown, args), known_params(params, split))
         count = len(outs) - len(split.residual_avals)
         rest_args = [*outs[count:], *pick(unknown, args)]
         rest = trace.record(primitive, rest_args, unknown_params(params, split))

@@ -26,7 +26,7 @@ def fold(program: ClosedJaxpr) -> ClosedJaxpr:
                 eqns.append(eqn)
                 continue
             args = [v.array if isinstance(v, Literal) else known[v] for v in eqn.invars]
-            results = eqn.primitive.bind(*args, **eqn.params)
+            results = eqn.primitive.bind_list(args, eqn.params)
             for var, value in zip(eqn.outvars, results, strict=True):
                 if value.aval.shape or isinstance(value.aval.dtype, KeyType):
                     known[var] = value

@@ -1,7 +1,6 @@
 """Inline: put the body of a called program in the place of the call."""
 
 from collections.abc import Callable, Collection
-from typing import Any
 
 from funcgrad.base.trace import Primitive
 from funcgrad.ir.jaxpr import (
@@ -14,8 +13,8 @@ from funcgrad.ir.jaxpr import (
     joined_effects,
 )
 
-# params -> the program that the equation runs once on its operands
-rules: dict[Primitive, Callable[[dict[str, Any]], ClosedJaxpr]] = {}
+# eqn -> the program that it runs once on its operands
+rules: dict[Primitive, Callable[[Eqn], ClosedJaxpr]] = {}
 
 
 def inline(program: ClosedJaxpr, only: Collection[Primitive] | None = None) -> ClosedJaxpr:
@@ -40,7 +39,7 @@ def inline(program: ClosedJaxpr, only: Collection[Primitive] | None = None) -> C
         if eqn.primitive not in chosen:
             eqns.append(eqn.replace(invars=invars))
             return
-        body = inline(rules[eqn.primitive](eqn.params), only)
+        body = inline(rules[eqn.primitive](eqn), only)
         copies = _renamed(body)
         for var, const in zip(copies.constvars, body.consts, strict=True):
             consts[var] = const
