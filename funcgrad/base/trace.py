@@ -30,18 +30,20 @@ NO_EFFECTS: Effects = frozenset()
 
 
 class Primitive:
-    """A name that interpreters have rules for; in rules its outputs are always a tuple."""
+    """A name that interpreters have rules for; in rules its outputs are always a tuple.
 
-    __slots__ = ("__weakref__", "multiple_results", "name")
+    A primitive made by a user has `impl`, a function of arrays that computes it.
+    """
 
-    runs_user_code = False  # whether its rules do
+    __slots__ = ("__weakref__", "impl", "multiple_results", "name")
 
     def __init__(self, name: str, multiple_results: bool = False):
         self.name = name
         self.multiple_results = multiple_results
+        self.impl: Callable | None = None
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply it: its output, or a tuple of them with `multiple_results`."""
+        """Apply it: its output, or the tuple of them with `multiple_results`."""
         outs = _current.get().process(self, args, params)
         return outs if self.multiple_results else outs[0]
 
@@ -53,10 +55,46 @@ class Primitive:
         """Apply it; always a tuple of outputs."""
         return _current.get().process(self, args, params)
 
+    def get_bind_params(self, params: dict[str, Any]) -> tuple[list, dict[str, Any]]:
+        """Functions and params to `bind` an equation's with; the functions are in the params."""
+        return [], params
+
+    def def_impl(self, impl: Callable) -> Callable:
+        """Compute it by a function of arrays, `impl(*args, **params)`; returns the function."""
+        self.impl = impl
+        evaluate_rules[self] = partial(evaluate_impl, self)
+        return impl
+
+    def def_abstract_eval(self, rule: Callable) -> Callable:
+        """Say by `rule(*avals, **params)` of what shape and dtype its outputs are."""
+        self.def_effectful_abstract_eval(lambda *avals, **params: (rule(*avals, **params), ()))
+        return rule
+
+    def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
+        """The same with a rule that returns (avals, effects)."""
+
+        def abstract(*avals: ShapedArray, **params: Any) -> tuple[tuple, Effects]:
+            outs, effects = rule(*avals, **params)
+            return self.tupled(outs), Effects(effects)
+
+        abstract_rules[self] = abstract
+        return rule
+
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> tuple[Any, Effects]:
+        """The avals of the outputs, and the effects."""
+        outs, effects = abstract_eval(self, avals, params)
+        return (list(outs) if self.multiple_results else outs[0]), effects
+
+    def tupled(self, outs: Any) -> tuple:
+        """What a user's rule returns, as the tuple that interpreters take."""
+        return tuple(outs) if self.multiple_results else (outs,)
+
     def __repr__(self) -> str:
         return self.name
 
     def __reduce__(self) -> tuple:
+        if find_primitive(self.name) is not self:
+            raise TypeError(f"primitive {self.name} was made here, so no other process knows it")
         return (find_primitive, (self.name,))
 
 
@@ -65,7 +103,20 @@ class CallPrimitive(Primitive):
 
     __slots__ = ()
 
-    runs_user_code = True
+    def __init__(self, name: str, multiple_results: bool = False):
+        super().__init__(name, multiple_results)
+        self.impl = call_function
+
+
+def call_function(*args: Any, fun: Callable, **_: Any) -> Any:
+    return fun(*args)
+
+
+def evaluate_impl(primitive: Primitive, xp: Any, *buffers: Any, **params: Any) -> tuple:
+    """The evaluate rule of a primitive with `impl`."""
+    assert primitive.impl is not None
+    outs = primitive.impl(*map(as_array, buffers), **params)
+    return tuple(as_array(out).buffer for out in primitive.tupled(outs))
 
 
 # The two tables that a value and its abstract value are computed by.
@@ -116,8 +167,14 @@ def abstract_eval(
     key = (primitive, *avals, *params.items())
     found = _abstract_cache.get(key)
     if found is None:
+        rule = abstract_rules.get(primitive)
+        if rule is None:
+            raise NotImplementedError(
+                f"primitive {primitive} has no abstract evaluation: give it one with "
+                "def_abstract_eval, which says the shape and dtype of its outputs."
+            )
         try:
-            found = abstract_rules[primitive](*avals, **params)
+            found = rule(*avals, **params)
         except (TypeError, ValueError, NotImplementedError) as error:
             mark_source(error)
             raise
@@ -155,7 +212,7 @@ class Trace:
         parent = self.parent
         token = _current.set(parent)
         placed = None
-        if parent.records and inherited_source.get() is None and not primitive.runs_user_code:
+        if parent.records and inherited_source.get() is None and primitive.impl is None:
             placed = inherited_source.set(user_source(FRAMES_OF_BIND))
         try:
             return rule(*args, **params)
@@ -188,8 +245,9 @@ class Evaluation(Trace):
         self.entries: Cache = Cache(65536)
 
     def process(self, primitive: Primitive, args: Sequence, params: dict[str, Any]) -> tuple:
-        if primitive.runs_user_code:
-            return tuple(under(self, params["fun"], *args))
+        if primitive.impl is not None:
+            outs = primitive.tupled(under(self, partial(primitive.impl, **params), *args))
+            return tuple(map(as_array, outs))
         avals, buffers, committed = [], [], False
         for arg in args:
             array = arg if type(arg) is ConcreteArray else self.concrete(arg)

@@ -147,6 +147,12 @@ class Jaxpr:
     def out_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.outvars]
 
+    is_high = False  # whether it has types that only a library understands
+
+    def pretty_print(self, *, source_info: bool = False, **_: Any) -> str:
+        """The program as text; with the user's line of each equation if `source_info`."""
+        return slots["show_jaxpr"](self, source=source_info)
+
     def __repr__(self) -> str:
         return slots["show_jaxpr"](self)
 
@@ -183,6 +189,22 @@ class ClosedJaxpr:
         return self.jaxpr.out_avals
 
     @property
+    def constvars(self) -> list[Var]:
+        return self.jaxpr.constvars
+
+    @property
+    def invars(self) -> list[Var]:
+        return self.jaxpr.invars
+
+    @property
+    def outvars(self) -> list[Atom]:
+        return self.jaxpr.outvars
+
+    @property
+    def debug_info(self) -> DebugInfo:
+        return self.jaxpr.debug_info
+
+    @property
     def eqns(self) -> list[Eqn]:
         return self.jaxpr.eqns
 
@@ -199,6 +221,16 @@ class ClosedJaxpr:
     ) -> "ClosedJaxpr":
         """The same with another jaxpr or other constants."""
         return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
+
+    is_high = False
+
+    def map_jaxpr(self, function: Callable[[Jaxpr], Jaxpr]) -> "ClosedJaxpr":
+        """The same constants with what a function makes of the program."""
+        return ClosedJaxpr(function(self.jaxpr), self.consts)
+
+    def pretty_print(self, *, source_info: bool = False, **_: Any) -> str:
+        """The program as text; with the user's line of each equation if `source_info`."""
+        return slots["show_jaxpr"](self, source=source_info)
 
     def __repr__(self) -> str:
         return slots["show_jaxpr"](self)

@@ -284,3 +284,6 @@ from funcgrad.primitives.convolution_spec import (
     conv_shape_tuple,
     conv_transpose_shape_tuple,
 )
+
+# primitives
+from funcgrad.lax._primitives import *  # noqa: F403
