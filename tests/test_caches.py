@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import linecache
 import pickle
 import weakref
 
@@ -12,6 +13,7 @@ import funcgrad as fg
 import funcgrad.numpy as fnp
 from funcgrad import lax
 from funcgrad.base import aval, events, trace
+from funcgrad.compiler.llvm import engine
 
 
 @fg.custom_vjp
@@ -80,3 +82,20 @@ def test_avals_that_nobody_uses_are_forgotten():
     assert len(aval._interned) <= before + number
     held = [aval.shaped((n, 7, 7, 7), np.dtype("int8")) for n in range(number + extra)]
     assert all(a is aval.shaped(a.shape, a.dtype) for a in held)
+
+
+def test_the_text_of_a_dispatch_function_goes_with_it():
+    def texts():
+        return {name for name in linecache.cache if name.startswith("<funcgrad dispatch")}
+
+    def once():
+        f = fg.jit(lambda x: fnp.sin(x) + 1.25)
+        for _ in range(3):
+            f(fnp.ones(5))
+        return texts() - before
+
+    before = texts()
+    made = once()
+    gc.collect()
+    assert bool(made) == engine.available()
+    assert not made & texts()

@@ -60,3 +60,35 @@ def test_callback_takes_the_integer_that_a_custom_rule_returned(kind):
         return y * io_callback(lambda n: n + 1, fg.ShapeDtypeStruct((), np.int32), n)
 
     assert fg.grad(f)(1.0) == fg.jit(fg.grad(f))(1.0) == 8.0
+
+
+def test_a_callback_on_constants_runs_only_where_it_is_called() -> None:
+    calls = []
+
+    def refuse(code):
+        calls.append(int(code))
+        raise RuntimeError("called")
+
+    def checked(x):
+        struct = fg.ShapeDtypeStruct((), np.float32)
+        return lax.cond(x > 5, lambda: fg.pure_callback(refuse, struct, 7), lambda: x)
+
+    f = fg.jit(checked)
+    assert f(np.float32(2)) == 2 and calls == []
+    with pytest.raises(RuntimeError, match="called"):
+        f(np.float32(6))
+    assert calls == [7]
+
+
+def test_debug_callback_of_a_member_that_is_done_is_silent():
+    seen = []
+
+    def turn(s, n):
+        fg.debug.callback(lambda s, n: seen.append((int(s), int(n))), s, n)
+        return s + 1
+
+    def count(n):
+        return lax.while_loop(lambda s: s < n, lambda s: turn(s, n), n * 0)
+
+    assert fg.vmap(count)(np.array([1, 3], np.int32)).tolist() == [1, 3]
+    assert seen == [(0, 1), (0, 3), (1, 3), (2, 3)]

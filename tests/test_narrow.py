@@ -86,6 +86,17 @@ def test_other_dtypes_convert(dtype: Any, source: Any) -> None:
     np.testing.assert_array_equal(found.view(np.uint8) & mask, wanted & mask)
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
+@pytest.mark.parametrize("source", [*FLOATS, *INTEGERS])
+def test_narrow_dtypes_convert_into_each_other(dtype: Any, source: Any) -> None:
+    info: Any = ml_dtypes.finfo(source) if source in FLOATS else ml_dtypes.iinfo(source)
+    x = BYTES[: 1 << info.bits].view(source)
+    (found,) = native(lambda x: x.astype(dtype), x)(x)
+    wide = x.astype(np.float32 if source in FLOATS else np.int32)
+    wanted = np.asarray(as_array(wide).astype(dtype))
+    np.testing.assert_array_equal(found.astype(np.float32), wanted.astype(np.float32))
+
+
 def test_floats_saturate_as_integers() -> None:
     x = np.asarray([np.nan, np.inf, -np.inf, 1e10, -1e10, 7.9, -9.2, 17, -0.5, 3.5], np.float32)
     wanted = [0, 7, -8, 7, -8, 7, -8, 7, 0, 3]  # as XLA converts

@@ -179,6 +179,43 @@ def test_one_written_product_may_be_made_of_another():
     assert_same(fg.jit(f)(xs), (c, np.stack(ys)))
 
 
+CHAINS = {
+    "of what is read along": lambda np_like, h, x, w: (np_like.tanh(h + x @ w @ w), None),
+    "that is written": lambda np_like, h, x, w: (np_like.tanh(h + x @ w @ w), x @ w),
+    "of which each is written": lambda np_like, h, x, w: (
+        np_like.tanh(h + (z := (y := x @ w) @ w) @ w),
+        (y, z, z @ w.T),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_values_of_products_of_products(name):
+    def f(lib, h, xs, w):
+        turn = lambda h, x: CHAINS[name](lib.numpy, h, x, w)
+        return lib.lax.scan(turn, h, xs)
+
+    args = draws(2, WIDTH), draws(5, 2, WIDTH, seed=1), draws(WIDTH, WIDTH, seed=2)
+    assert inside(optimised(lambda *a: f(fg, *a), *args)) == [0]
+    assert_same(fg.jit(lambda *a: f(fg, *a))(*args), f(jax, *args), error=2)
+
+
+def test_values_of_sums_of_products_that_come_after():
+    """The sum reads what the product makes, so it has to come later."""
+
+    def f(lib, sums, h, xs, w):
+        def turn(carry, x):
+            sums, h = carry
+            h = lib.numpy.tanh(h + x)
+            return (sums + x.T @ (h @ w), h), None
+
+        return lib.lax.scan(turn, (sums, h), xs)
+
+    args = draws(WIDTH, WIDTH), draws(2, WIDTH), draws(5, 2, WIDTH, seed=1), draws(WIDTH, WIDTH)
+    assert inside(optimised(lambda *a: f(fg, *a), *args)) == [0]
+    assert_same(fg.jit(lambda *a: f(fg, *a))(*args), f(jax, *args))
+
+
 # values
 
 

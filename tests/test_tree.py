@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import funcgrad as fg
 import funcgrad.tree as ftree
 import funcgrad.tree_util as ftu
 from funcgrad.base import (
@@ -634,6 +635,19 @@ def test_tree_that_contains_itself():
     for function in (ftu.tree_flatten, ftu.tree_flatten_with_path):
         with pytest.raises(RecursionError, match="contains itself"):
             function(loop)
+
+
+@pytest.mark.parametrize("levels", [100, 101, 400])
+@pytest.mark.parametrize(
+    "wrap", [lambda t: [t], lambda t: (t,), lambda t: {"a": t}], ids=["list", "tuple", "dict"]
+)
+def test_deep_trees_through_jit(wrap, levels):
+    deep = functools.reduce(lambda inside, _: wrap(inside), range(levels), fg.numpy.ones(2))
+    double = fg.jit(lambda tree: ftu.tree_map(lambda x: 2 * x, tree))
+    for _ in range(3):
+        found = double(deep)
+        assert ftu.tree_structure(found) == ftu.tree_structure(deep)
+        assert ftu.tree_leaves(found)[0].tolist() == [2.0, 2.0]
 
 
 def test_deep_tree():

@@ -6,6 +6,7 @@ a lookup. Whatever it does not expect makes it return `MISS`, and the general wa
 
 import itertools
 import linecache
+import weakref
 from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
@@ -25,6 +26,9 @@ from funcgrad.compiler.native import NativeExecutable, borrow_host
 
 MISS = object()  # what a dispatch function returns for arguments that it is not made for
 PYTHON_SCALARS = {"f": float, "i": int, "c": complex, "b": bool}
+# Levels of containers that are written out, at most. Python reads no more than 200 brackets in
+# each other.
+DEEPEST = 100
 _numbers = itertools.count()
 
 Dispatch = Callable[[tuple, dict], Any]
@@ -79,21 +83,24 @@ class Source:
     # arguments
 
     def take_apart(self, in_tree: PyTreeDef) -> bool:
-        """Lines that bind the buffer of each leaf; False for nodes that are no plain containers."""
+        """Lines that bind the buffer of each leaf; False for trees that are not `plain`."""
         args, kwargs = in_tree.children()
         if kwargs.num_leaves or kwargs.children():
             return False
-        return self.node(args, "args")
+        if not plain(args):
+            return False
+        self.node(args, "args")
+        return True
 
-    def node(self, tree: PyTreeDef, value: str) -> bool:
+    def node(self, tree: PyTreeDef, value: str) -> None:
         data = tree.node_data()
         if data is None:
             self.leaf(value)
-            return True
+            return
         kind, keys = data
         if kind is NoneType:
             self.lines.append(f"if {value} is not None: return MISS")
-            return True
+            return
         parts = tree.children()
         names = [f"v{len(self.lines)}_{i}" for i in range(len(parts))]
         if kind in (tuple, list):
@@ -103,15 +110,14 @@ class Source:
             )
             if names:
                 self.lines.append(f"{', '.join(names)}, = {value}")
-        elif kind is dict:
+        else:
             self.lines.append(
                 f"if type({value}) is not dict or len({value}) != {len(parts)}: return MISS"
             )
             for name, key in zip(names, keys, strict=True):
                 self.lines.append(f"{name} = {value}[{self.constant(key, 'key')}]")
-        else:
-            return False
-        return all(self.node(part, name) for part, name in zip(parts, names, strict=True))
+        for part, name in zip(parts, names, strict=True):
+            self.node(part, name)
 
     def leaf(self, value: str) -> None:
         i, aval = self.leaves, self.avals[self.leaves]
@@ -152,7 +158,9 @@ class Source:
         file = f"<funcgrad dispatch {next(_numbers)}>"
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)
         exec(compile(text, file, "exec"), self.names)
-        return self.names["dispatch"]
+        dispatch = self.names["dispatch"]
+        weakref.finalize(dispatch, linecache.cache.pop, file, None).atexit = False
+        return dispatch
 
     def call(self) -> tuple[list[str], list[str]]:
         """Lines that allocate and run, and the expressions of the output arrays."""
@@ -188,7 +196,7 @@ class Source:
     # outputs
 
     def rebuilt(self, tree: PyTreeDef, outs: Any) -> str:
-        """An expression of the result; trees that are no plain containers are put together by
+        """An expression of the result; trees that are not `plain` are put together by
         `tree_unflatten`."""
         if plain(tree):
             return self.expression(tree, outs)
@@ -211,9 +219,10 @@ class Source:
         return f"{{{', '.join(pairs)}}}"
 
 
-def plain(tree: PyTreeDef) -> bool:
-    """Whether all nodes are tuples, lists, dicts or None."""
+def plain(tree: PyTreeDef, levels: int = DEEPEST) -> bool:
+    """Whether all nodes are tuples, lists, dicts or None, in no more levels."""
     data = tree.node_data()
     if data is None:
         return True
-    return data[0] in (tuple, list, dict, NoneType) and all(map(plain, tree.children()))
+    known = data[0] in (tuple, list, dict, NoneType) and levels > 0
+    return known and all(plain(part, levels - 1) for part in tree.children())

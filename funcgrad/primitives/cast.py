@@ -13,6 +13,7 @@ from funcgrad.base.basis import convert, convert_element_type_p
 from funcgrad.base.trace import Primitive, abstract_rules, evaluate_rules, pure, single
 from funcgrad.compiler import lowering
 from funcgrad.compiler.loops import BITS, Expr, Graph, Index
+from funcgrad.compiler.narrow import computed
 from funcgrad.primitives.nary import FLOAT, elementwise
 from funcgrad.transforms import backward, batching, forward
 from funcgrad.transforms.backward import Linear
@@ -55,6 +56,9 @@ def convert_evaluate(xp: Any, x: Any, new_dtype: Any, weak_type: bool) -> Any:
     target = np.dtype(new_dtype)
     if x.dtype.kind == "c" and target.kind != "c":
         x = x.real
+    wide = computed(x.dtype)
+    if wide is not None and computed(target) is not None:
+        x = x.astype(wide)  # ml_dtypes converts few of its dtypes into each other
     if dtypes.issubdtype(target, np.integer) and dtypes.issubdtype(x.dtype, np.floating):
         return _float_to_integer(xp, x, target)
     return x.astype(target)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from funcgrad.base.dtypes import KeyType
-from funcgrad.base.trace import EVALUATION, evaluate_rules, running
+from funcgrad.base.trace import EVALUATION, evaluate_rules, holds_code, running
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Literal, Var, carries_program
 
 # Bytes up to which a folded result is kept as a constant of the program.
@@ -40,6 +40,7 @@ def fold(program: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def _foldable(eqn: Eqn, known: dict[Var, Any]) -> bool:
+    """Whether to compute an equation now; a user's function runs where the program calls it."""
     return (
         bool(eqn.invars)
         and not eqn.effects
@@ -47,4 +48,6 @@ def _foldable(eqn: Eqn, known: dict[Var, Any]) -> bool:
         and all(isinstance(v, Literal) or v in known for v in eqn.invars)
         and sum(v.aval.size * v.aval.dtype.itemsize for v in eqn.outvars) <= LARGEST_RESULT
         and not carries_program(eqn.params)
+        and not holds_code(eqn.params.values())
+        and eqn.primitive.impl is None
     )

@@ -11,7 +11,7 @@ once a turn.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from funcgrad.base.aval import ShapedArray
@@ -136,6 +136,8 @@ class Turns:
         self.stacks: dict[Atom, Atom] = {**written, **self.along}
         self.room = max(nbytes([*self.along.values(), *eqn.outvars[num_carry:]]) // 2, SMALL_STACKS)
         self.before: list[Eqn] = []
+        # After the scan come the stacks that are made of others, and then the sums that read them.
+        self.restacked: list[Eqn] = []
         self.after: list[Eqn] = []
         self.changed = False
 
@@ -149,7 +151,7 @@ class Turns:
                 continue
             out = eqn.outvars[0]
             if self.takes(self.length * nbytes([out])):
-                self.along[out] = self.whole(product, self.before)
+                self.along[out] = self.whole(product, self.along, self.before)
 
     def sink_products(self) -> None:
         """Products that are only written along are computed after the scan."""
@@ -160,7 +162,7 @@ class Turns:
                 continue
             if self.stack([product.var], nbytes([value])):
                 self.ys[place] = (value, DropVar(result.aval))
-                self.whole(product, self.after, result)
+                self.whole(product, self.stacks, self.restacked, result)
 
     def weighing(self, eqn: Eqn) -> Weighing | None:
         """An equation as the product of few rows with a value that is the same in every turn."""
@@ -176,11 +178,17 @@ class Turns:
             return None
         return Weighing(eqn, var, number, len(product.lhs[1]) if number else 0)
 
-    def whole(self, product: Weighing, made: list[Eqn], out: Var | None = None) -> Var:
-        """The product of all turns, stacked along axis 0."""
+    def whole(
+        self,
+        product: Weighing,
+        stacks: Mapping[Any, Atom],
+        made: list[Eqn],
+        out: Var | None = None,
+    ) -> Var:
+        """The product of all turns, stacked along axis 0, from what the stacks hold."""
         eqn, axis = product.eqn, product.turn_axis
         params = stacked[eqn.primitive](eqn.params, product.number)
-        operands = [self.stacks[v] if v is product.var else self.fixed(v) for v in eqn.invars]
+        operands = [stacks[v] if v is product.var else self.fixed(v) for v in eqn.invars]
         if axis == 0:
             return emit(made, eqn.primitive, operands, params, eqn.source, out)
         result = emit(made, eqn.primitive, operands, params, eqn.source)
@@ -287,7 +295,7 @@ class Turns:
             return False
         params = viewed[eqn.primitive](eqn.params, self.length)
         operands = [self.stacks[eqn.invars[0]]]
-        self.stacks[value] = emit(self.after, eqn.primitive, operands, params, eqn.source)
+        self.stacks[value] = emit(self.restacked, eqn.primitive, operands, params, eqn.source)
         return True
 
     def takes(self, count: int) -> bool:
@@ -303,7 +311,7 @@ class Turns:
         ys = [(v, y) for v, y in self.ys if not isinstance(y, DropVar)]
         outvars = [*(c.last for c in self.carries), *(y for _, y in ys)]
         if not outvars:
-            return [*self.before, *self.after]
+            return [*self.before, *self.restacked, *self.after]
         inner = [*(c.following for c in self.carries), *(v for v, _ in ys)]
         eqns = [e for e in self.body.eqns if e.outvars[0] not in self.along]
         names = [*self.consts, *(c.var for c in self.carries), *self.along]
@@ -318,7 +326,7 @@ class Turns:
             [v for name, v in self.along.items() if name in needed],
         )
         scan = rebuild[self.eqn.primitive](self.eqn, body, operands, outvars)
-        return [*self.before, scan, *self.after]
+        return [*self.before, scan, *self.restacked, *self.after]
 
 
 def is_summable(eqn: Eqn) -> bool:
