@@ -1,7 +1,16 @@
 """Where arrays live."""
 
-from funcgrad.base.placement import (
+from funcgrad.api.meshes import make_single_device_sharding, reshard
+from funcgrad.base.mesh import (
+    AbstractMesh,
+    AxisType,
     Mesh,
+    get_abstract_mesh,
+    get_mesh,
+    set_mesh,
+    use_abstract_mesh,
+)
+from funcgrad.base.placement import (
     NamedSharding,
     PartitionSpec,
     PmapSharding,
@@ -10,10 +19,18 @@ from funcgrad.base.placement import (
 )
 
 __all__ = [
+    "AbstractMesh",
+    "AxisType",
     "Mesh",
     "NamedSharding",
     "PartitionSpec",
     "PmapSharding",
     "Sharding",
     "SingleDeviceSharding",
+    "get_abstract_mesh",
+    "get_mesh",
+    "make_single_device_sharding",
+    "reshard",
+    "set_mesh",
+    "use_abstract_mesh",
 ]

@@ -4,8 +4,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from funcgrad.api.meshes import placed
 from funcgrad.base import backend
-from funcgrad.base.array import ConcreteArray, as_value
+from funcgrad.base.array import as_value
 from funcgrad.base.backend import Device
 from funcgrad.base.placement import Sharding, SingleDeviceSharding
 from funcgrad.base.tracer import Tracer
@@ -81,8 +82,7 @@ def _put(leaf: Any, place: Device | Sharding | None) -> Any:
         return value
     if not isinstance(place, (Device, Sharding)):
         raise ValueError(f"device_put: expected a Device or Sharding, got {place!r:.80}")
-    sharding = place if isinstance(place, Sharding) else SingleDeviceSharding(place)
-    return ConcreteArray(value.buffer, value.aval, sharding)
+    return placed(value, place if isinstance(place, Sharding) else SingleDeviceSharding(place))
 
 
 def device_get(x: Any) -> Any:

@@ -17,6 +17,7 @@ from funcgrad.api.flat import (
     may_be_overwritten,
     stage_function,
 )
+from funcgrad.api.meshes import spread
 from funcgrad.api.stages import Lowered, Traced
 from funcgrad.api.statics import Statics, check_hashable, parameter_name, take_statics
 from funcgrad.base import events
@@ -32,6 +33,7 @@ from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_leaves, tree_unflat
 from funcgrad.compiler.dispatch import MISS, dispatcher
 from funcgrad.compiler.native import NativeExecutable
 from funcgrad.compiler.pipeline import compiled
+from funcgrad.ir.jaxpr import ClosedJaxpr
 from funcgrad.primitives.call import jit_p
 
 P = ParamSpec("P")
@@ -237,10 +239,9 @@ class JitFunction(Generic[P, R]):
         leaves, in_tree = tree_flatten(dynamic)
         avals = [described_aval(x) for x in leaves]
         staged = self._stage(in_tree, avals, statics, dynamic)
-        if staged.operands:
-            raise ValueError("cannot lower a function that closes over a traced value")
         trees, donated = (in_tree, staged.out_tree), self._donated_leaves(args, kwargs)
-        return Traced(function_name(self._fun), staged.program, *trees, donated)
+        program = with_constants(staged.program, staged.operands)
+        return Traced(function_name(self._fun), program, *trees, donated)
 
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """The program for arguments like these, ready to be compiled or printed."""
@@ -263,6 +264,37 @@ class JitFunction(Generic[P, R]):
 
     def __reduce__(self) -> tuple:
         return (_rebuild, (self._fun, self._options))
+
+
+class SpreadFunction(JitFunction[P, R]):
+    """A jitted function that spreads its arguments and outputs over devices."""
+
+    def __init__(self, fun: Callable[P, R], options: JitOptions, inputs: Any, outputs: Any):
+        super().__init__(fun, options)
+        self._inputs, self._outputs = inputs, outputs
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        given: Any = args
+        if self._inputs is not None:
+            given = spread(args, self._inputs, "jit in_shardings", move=False)
+        out = super().__call__(*given, **kwargs)
+        if self._outputs is None:
+            return out
+        return spread(out, self._outputs, "jit out_shardings")
+
+
+def with_constants(program: ClosedJaxpr, operands: Sequence[Any]) -> ClosedJaxpr:
+    """The program with its first arguments, those that a function closes over, as constants."""
+    if not operands:
+        return program
+    jaxpr, count = program.jaxpr, len(operands)
+    info = jaxpr.debug_info._replace(arg_names=jaxpr.debug_info.arg_names[count:])
+    closed = jaxpr.replace(
+        constvars=[*jaxpr.invars[:count], *jaxpr.constvars],
+        invars=jaxpr.invars[count:],
+        debug_info=info,
+    )
+    return ClosedJaxpr(closed, [*operands, *program.consts])
 
 
 events.listen(compilelog.on_event)
@@ -325,12 +357,16 @@ def jit(
             used after the call.
         keep_unused: accepted for compatibility; unused arguments cost nothing here.
         inline: whether the call disappears into an enclosing jit's program.
+        in_shardings, out_shardings: how arguments and outputs are spread over devices: a Sharding
+            or PartitionSpec, or a pytree prefix of those for the positional arguments and for the
+            output. None in it leaves arrays where they are.
 
     Returns:
         A callable with the signature of `fun`, and `lower`, `trace`, `eval_shape`, `clear_cache`.
 
     Raises:
-        ValueError: if a static argument cannot be hashed.
+        ValueError: if a static argument cannot be hashed, or an argument is committed to another
+            sharding than told.
     """
     if fun is None:
         return functools.partial(  # type: ignore[return-value]
@@ -341,6 +377,8 @@ def jit(
             donate_argnames=donate_argnames,
             keep_unused=keep_unused,
             inline=inline,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
         )
     if not callable(fun):
         raise TypeError(f"jit expects a function (Expected a callable value), got {fun!r:.80}")
@@ -357,6 +395,8 @@ def jit(
         )
     donated_names = name_tuple(donate_argnames)
     options = JitOptions(numbers, names, donated, donated_names, keep_unused, inline)
+    if in_shardings is not None or out_shardings is not None:
+        return SpreadFunction(fun, options, in_shardings, out_shardings)
     return JitFunction(fun, options)
 
 

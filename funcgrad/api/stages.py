@@ -1,15 +1,17 @@
 """The stages a jitted function goes through before it runs: traced, lowered, compiled."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from funcgrad.api.flat import give_up, may_be_overwritten
 from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.aval import ShapedArray, dtype_name
 from funcgrad.base.dtypes import canonicalize_dtype
-from funcgrad.base.placement import Sharding, default_sharding
+from funcgrad.base.placement import Sharding, default_sharding, format_of
 from funcgrad.base.switches import watching_results
 from funcgrad.base.trace import common_sharding
+from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import PyTreeDef, tree_flatten, tree_unflatten
 from funcgrad.base.treediff import differences, look_at_structure, tell
 from funcgrad.compiler.describe import describe, planned
@@ -78,7 +80,8 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={dtype_name(self.dtype)}{weak})"
 
 
-class ArgInfo(NamedTuple):
+@dataclass(frozen=True)
+class ArgInfo:
     """What a stage knows of one array among the arguments."""
 
     shape: tuple[int, ...]
@@ -129,6 +132,18 @@ class Stage:
         return tree_unflatten(self.out_tree, [default_sharding()] * len(self._out_avals))
 
     @property
+    def input_formats(self) -> Any:
+        """How the arguments lie in memory and where, as (args, kwargs)."""
+        formats = [format_of(a.ndim, default_sharding()) for a in self._in_avals]
+        return tree_unflatten(self.in_tree, formats)
+
+    @property
+    def output_formats(self) -> Any:
+        """How the outputs lie in memory and where, in their tree."""
+        formats = [format_of(a.ndim, default_sharding()) for a in self._out_avals]
+        return tree_unflatten(self.out_tree, formats)
+
+    @property
     def args_info(self) -> Any:
         """Shape, dtype and donation of the arguments, as (args, kwargs)."""
         infos = [
@@ -164,6 +179,13 @@ class Traced(Stage):
         if lowering_platforms is not None and tuple(lowering_platforms) != ("cpu",):
             raise ValueError(
                 f"lower: programs are lowered for 'cpu', got platforms {lowering_platforms!r}"
+            )
+        traced = [c for c in self.jaxpr.consts if isinstance(c, Tracer)]
+        if traced:
+            raise ValueError(
+                f"{self.fun_name} closes over a traced value of type {traced[0].aval.str_short()}, "
+                "so it cannot be lowered: its program is part of another one. Pass the value as "
+                "an argument."
             )
         return Lowered(self)
 

@@ -1,6 +1,7 @@
 """ConcreteArray: an immutable array that holds its numbers in a NumPy or CuPy buffer."""
 
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,8 @@ class ConcreteArray(Array):
         return repr(self) if isinstance(self.aval.dtype, dtypes.KeyType) else str(self.__array__())
 
     def __format__(self, spec: str) -> str:
-        value = str(self) if self.aval.shape else self.__array__()[()]
+        key = isinstance(self.aval.dtype, dtypes.KeyType)
+        value = str(self) if self.aval.shape or key else self.__array__()[()]
         return format(value, spec)
 
     # copies, pickles, other libraries
@@ -170,7 +172,21 @@ class ConcreteArray(Array):
     def addressable_shards(self) -> list[Shard]:
         """Which device holds which slice, with the slice itself as `data`."""
         places = self.sharding.devices_indices_map(self.aval.shape)
-        return [Shard(device, index, self._part(index)) for device, index in places.items()]
+        seen: Counter[str] = Counter()
+        shards = []
+        for device, index in places.items():
+            shards.append(Shard(device, index, self._part(index), seen[str(index)]))
+            seen[str(index)] += 1
+        return shards
+
+    def addressable_data(self, index: int) -> "ConcreteArray":
+        """The part that the device of that number in the sharding holds."""
+        return self.addressable_shards[index].data
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """The same as `addressable_shards`, all devices being this process's."""
+        return self.addressable_shards
 
     def _part(self, index: Index) -> "ConcreteArray":
         part = self.buffer[index]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.base import dtypes, promotion
+from funcgrad.base.mesh import NO_MESH
+from funcgrad.base.placement import NamedSharding, PartitionSpec
 
 
 class ShapedArray:
@@ -50,6 +52,34 @@ class ShapedArray:
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
         )
+
+    @property
+    def sharding(self) -> NamedSharding:
+        """How such arrays are spread: not at all, as far as types tell."""
+        return NamedSharding(NO_MESH.abstract_mesh, PartitionSpec(*(None,) * len(self.shape)))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    is_high = False  # whether only a library understands the type
+
+    def to_tangent_aval(self) -> "ShapedArray":
+        """The type of tangents; float0 where there is no derivative."""
+        return tangent_aval(self)
+
+    def to_ct_aval(self) -> "ShapedArray":
+        """The type of cotangents, which is that of tangents."""
+        return tangent_aval(self)
+
+    def update_weak_type(self, weak_type: bool) -> "ShapedArray":
+        return self.update(weak_type=weak_type)
 
     def strip_weak_type(self) -> "ShapedArray":
         return self.update(weak_type=False) if self.weak_type else self

@@ -1,9 +1,10 @@
 """NumPy or CuPy: which library owns a buffer, and the virtual devices that buffers live on."""
 
 from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from funcgrad.base.config import config
 Buffer = Any
 
 
-class Device(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Device:
     """One place where programs run and buffers live; CPU devices are virtual, run by threads."""
 
     platform: str

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.api.jit import jit
+from funcgrad.api.meshes import make_single_device_sharding, with_sharding_constraint
 from funcgrad.base import dtypes, promotion
-from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import aval_of
 from funcgrad.base.backend import Device
 from funcgrad.base.basis import convert, reshape
 from funcgrad.base.errors import TypePromotionError
-from funcgrad.base.placement import Sharding
 from funcgrad.base.shapes import Shape, broadcast_shapes, canonical_shape
 
 # A sampler that is compiled for each shape and dtype.
@@ -77,9 +76,6 @@ def placed(x: Any, out_sharding: Any) -> Any:
     """x on the devices asked for; under a transformation placement is left to the caller."""
     if out_sharding is None:
         return x
-    if not isinstance(out_sharding, Sharding | Device):
-        raise TypeError(
-            f"out_sharding is a Sharding, a Device or None, got {out_sharding!r:.60} of type "
-            f"{type(out_sharding).__name__}"
-        )
-    return x.to_device(out_sharding) if isinstance(x, ConcreteArray) else x
+    if isinstance(out_sharding, Device):
+        out_sharding = make_single_device_sharding(out_sharding)
+    return with_sharding_constraint(x, out_sharding)
