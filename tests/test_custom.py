@@ -136,3 +136,49 @@ def test_a_function_without_a_rule_says_so():
         fg.custom_jvp(lambda x: x)(1.0)
     with pytest.raises(AttributeError, match="defvjp"):
         fg.custom_vjp(lambda x: x)(1.0)
+
+
+def test_symbolic_zeros_of_a_rule_under_vmap() -> None:
+    @fg.custom_jvp
+    def f(x, n):
+        return x * 2.0, n
+
+    def rule(primals, tangents):
+        out = f(*primals)
+        zero = SymbolicZero(fg.typeof(out[1]).to_tangent_aval())
+        return out, (tangents[0] * 2.0, zero)
+
+    f.defjvp(rule, symbolic_zeros=True)
+    x, n = np.arange(3.0, dtype=np.float32), np.arange(3)
+    g = lambda x, n: f(x, n)[0] + f(x, n)[1]
+    want = np.full(3, 2, np.float32)
+    np.testing.assert_array_equal(fg.vmap(fg.grad(g))(x, n), want)
+    np.testing.assert_array_equal(fg.grad(lambda x: fg.vmap(g)(x, n).sum())(x), want)
+    moved = fg.jit(lambda x: fg.jvp(lambda y: fg.vmap(g)(y, n), (x,), (x,)))(x)[1]
+    np.testing.assert_array_equal(moved, 2 * x)
+
+
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_a_bwd_rule_branches_on_python_residuals(symbolic) -> None:
+    @fg.custom_vjp
+    def f(x, y):
+        return x * y
+
+    def fwd(x, y):
+        flags = (x.perturbed, y.perturbed) if symbolic else (True, False)
+        x, y = (x.value, y.value) if symbolic else (x, y)
+        return f(x, y), (x, y, flags, 3)
+
+    def bwd(res, ct):
+        x, y, (first, second), scale = res
+        return scale * ct * y if first else None, scale * ct * x if second else None
+
+    f.defvjp(fwd, bwd, symbolic_zeros=symbolic)
+    x = np.arange(3.0, dtype=np.float32)
+    for wrap in (lambda f: f, fg.jit):
+        g = wrap(lambda x, y: f(x, y).sum())
+        np.testing.assert_array_equal(fg.grad(g)(x, x + 1), 3 * (x + 1))
+        np.testing.assert_array_equal(fg.vmap(fg.grad(g))(x, x + 1), 3 * (x + 1))
+        total = lambda x, y: fg.vmap(g)(x, y).sum()
+        np.testing.assert_array_equal(fg.grad(total)(x, x + 1), 3 * (x + 1))
+        np.testing.assert_array_equal(fg.grad(total, 1)(x, x + 1), 3 * x if symbolic else 0 * x)

@@ -236,8 +236,8 @@ def test_wrong_rules_are_named() -> None:
     mlir.register_lowering(p, mlir.lower_fun(lambda x: x[:1], multiple_results=False))
     with pytest.raises(TypeError, match=r"lowering of wrong .* gives float32\[1\].*float32\[3\]"):
         funcgrad.jit(p.bind)(X)
-    with pytest.raises(TypeError, match=r"register_lowering of wrong.*lower_fun"):
-        mlir.register_lowering(p, lambda ctx, x: [x])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"register_lowering of other.*lower_fun.*def_impl"):
+        mlir.register_lowering(core.Primitive("other"), lambda ctx, x: [x])
 
 
 def test_tables_show_built_in_rules_in_the_users_form() -> None:
@@ -351,6 +351,19 @@ def test_programs_by_hand() -> None:
     assert avals == [aval] and len(consts) == len(jaxpr.constvars) == 1
 
 
+def test_partial_evaluation_of_a_function() -> None:
+    fun = linear_util.wrap_init(lambda x, y: [fnp.sin(x) * y, fnp.cos(x), y + 1])
+    aval = funcgrad.core.ShapedArray((3,), np.float32)
+    values = partial_eval.PartialVal.known(X), partial_eval.PartialVal.unknown(aval)
+    jaxpr, outs, consts = partial_eval.trace_to_jaxpr_nounits(fun, values, [False, False, True])
+    assert [o.is_known() for o in outs] == [False, True, False]
+    assert "sin" not in str(jaxpr) and len(jaxpr.invars) == 1
+    np.testing.assert_allclose(outs[1].get_known(), np.cos(X), 1e-6)
+    product, more = core.jaxpr_as_fun(core.ClosedJaxpr(jaxpr, consts))(X)
+    np.testing.assert_allclose(product, np.sin(X) * X, 1e-6)
+    np.testing.assert_allclose(more, X + 1, 1e-6)
+
+
 def test_trace_state() -> None:
     outside = core.get_opaque_trace_state()
     assert outside == core.get_opaque_trace_state()
@@ -376,6 +389,29 @@ def test_trace_state() -> None:
     )(X)
     assert names == [["i"]]
     assert core.valid_jaxtype(1.0) and not core.valid_jaxtype("text")
+
+
+def test_compile_time_evaluation() -> None:
+    seen = []
+
+    def f(x: Any) -> Any:
+        with funcgrad.ensure_compile_time_eval():
+            size = fnp.arange(4).sum()
+            seen.append((int(size), bool(fnp.any(X > 2))))
+            y = fnp.sin(x) * size
+            return y + funcgrad.jit(fnp.cos)(x) + funcgrad.grad(fnp.tanh)(x)
+
+    want = 6 * np.sin(0.5) + np.cos(0.5) + 1 / np.cosh(0.5) ** 2
+    np.testing.assert_allclose(funcgrad.jit(f)(0.5), want, 1e-6)
+    np.testing.assert_allclose(f(0.5), want, 1e-6)
+    want = 6 * np.cos(0.5) - np.sin(0.5) - 2 * np.tanh(0.5) / np.cosh(0.5) ** 2
+    np.testing.assert_allclose(funcgrad.grad(f)(0.5), want, 1e-5)
+    np.testing.assert_allclose(
+        funcgrad.vmap(funcgrad.grad(funcgrad.jit(f)))(np.full(2, 0.5)), want, 1e-5
+    )
+    assert set(seen) == {(6, True)}
+    text = str(funcgrad.make_jaxpr(f)(0.5))
+    assert "iota" not in text and "sin" in text
 
 
 def test_avals_of_batches() -> None:
@@ -418,3 +454,18 @@ def test_transformations_of_functions() -> None:
         count()
     assert fun.call_wrapped(1, 2) == -(2 + 16)
     assert count() == 2 and seen() == "seen"
+
+
+def test_aux_is_put_together_outside_of_the_trace() -> None:
+    class Noted:
+        def __init__(self, value: Any):
+            self.value, self.state = value, core.get_opaque_trace_state()
+
+    funcgrad.tree_util.register_pytree_node(
+        Noted, lambda n: ((n.value,), None), lambda _, values: Noted(*values)
+    )
+    outside = core.get_opaque_trace_state()
+    f = lambda x: (x**2, Noted(x))
+    assert funcgrad.value_and_grad(f, has_aux=True)(2.0)[0][1].state == outside
+    assert funcgrad.vjp(f, 2.0, has_aux=True)[2].state == outside
+    assert funcgrad.jvp(f, (2.0,), (1.0,), has_aux=True)[2].state == outside

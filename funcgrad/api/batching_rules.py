@@ -69,10 +69,24 @@ def batch_outward(primitive: Primitive, rule: Callable) -> Callable:
     return batcher
 
 
+def axis_inward(primitive: Primitive, rule: Callable) -> Callable:
+    full = lambda axis, *operands, **params: rule(axis.size, axis.name, None, *operands, **params)
+    return fancy_inward(primitive, full)
+
+
+def axis_outward(primitive: Primitive, rule: Callable) -> Callable:
+    full = fancy_outward(primitive, rule)
+    return lambda size, name, _, *operands, **params: full(
+        BatchAxis(size, name), *operands, **params
+    )
+
+
 # (operands, axes, **params) -> (out, its axis), lists of them with multiple_results
 primitive_batchers = RuleTable(batching.rules, batch_inward, batch_outward)
 # The same with what is known of the batch, its size and name, as the first argument.
 fancy_primitive_batchers = RuleTable(batching.rules, fancy_inward, fancy_outward)
+# The same with the batch's size and name, and None, as the first three arguments.
+axis_primitive_batchers = RuleTable(batching.rules, axis_inward, axis_outward)
 
 
 def defvectorized(primitive: Primitive) -> None:

@@ -41,9 +41,16 @@ def cond(
             dtypes. Under `vmap` with a batched pred both run, and each member selects.
         operands: pytrees of arrays.
 
+    Also `cond(pred, true_operand, true_fun, false_operand, false_fun)`, each with its own operand.
+
     Raises:
         TypeError: if pred is not a scalar, or the outputs differ; says where and how.
     """
+    if not callable(true_fun) and len(operands) == 2 and callable(operands[1]):
+        # cond(pred, true_operand, true_fun, false_operand, false_fun), JAX's older form.
+        first, second, (other, third) = true_fun, false_fun, operands
+        operands = (first, other)
+        true_fun, false_fun = (lambda x, _: second(x)), (lambda _, y: third(y))
     if not (callable(true_fun) and callable(false_fun)):
         raise TypeError(
             "cond: give two functions, true_fun and false_fun; one of them is not callable."

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,12 +23,13 @@ from funcgrad.base.tree import (
     tree_structure,
     tree_unflatten,
 )
-from funcgrad.primitives.custom import SymbolicZero, custom_vjp_call_p
+from funcgrad.primitives.custom import SymbolicZero, custom_vjp_call_p, is_python_number
 
 R = TypeVar("R")
 
 
-class CustomVJPPrimal(NamedTuple):
+@dataclass(frozen=True)
+class CustomVJPPrimal:
     """What a fwd rule with symbolic_zeros gets for each argument leaf."""
 
     value: Any
@@ -81,15 +82,14 @@ class custom_vjp(CustomFunction[R]):
                 f"{function_name(self.fun)} is a custom_vjp function without a rule; give it one "
                 "by defvjp."
             )
-        call = self._take_apart(args, kwargs)
+        call, operands = self._take_apart(args, kwargs)
         residuals = _Residuals()
         outs = custom_vjp_call_p.bind(
-            *call.consts,
-            *call.leaves,
+            *operands,
             fun=self._flat(call),
             fwd=partial(self._flat_fwd, call, residuals),
             bwd=partial(self._flat_bwd, call, residuals),
-            num_consts=len(call.consts),
+            num_consts=call.num_consts,
             symbolic_zeros=self.symbolic_zeros,
             name=function_name(self.fun),
         )
@@ -99,11 +99,12 @@ class custom_vjp(CustomFunction[R]):
         self, call: Call, residuals: _Residuals, *flat: Any, perturbed: Sequence[bool]
     ) -> tuple[list[Any], list[Any]]:
         """The fwd rule on flat values: (*consts, *leaves) -> (outputs, residuals)."""
-        consts, leaves = cut(flat, len(call.consts))
+        consts, leaves = cut(flat, call.num_consts)
         if self.symbolic_zeros:
             leaves = [CustomVJPPrimal(x, p) for x, p in zip(leaves, perturbed, strict=True)]
-        residuals.static = call.rebuild(consts)
-        arguments = self._merged(residuals.static, tree_unflatten(call.tree, leaves))
+        static = call.rebuild(consts)
+        residuals.static = emptied(static)
+        arguments = self._merged(static, tree_unflatten(call.tree, leaves))
         assert self.fwd is not None
         pair = self.fwd(*arguments)
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -118,8 +119,9 @@ class custom_vjp(CustomFunction[R]):
                 f"with the structure of the function's output, {call.out_tree}, got {out_tree}"
             )
         call.out_tree = out_tree
-        res, residuals.tree = tree_flatten((static_arrays(residuals.static), pair[1]))
-        return [as_value(o) for o in outs], [as_value(r) for r in res]
+        res, residuals.tree = tree_flatten((static_arrays(static), pair[1]))
+        # Python numbers stay what they are, so that a bwd rule can branch on them.
+        return [as_value(o) for o in outs], [r if is_python_number(r) else as_value(r) for r in res]
 
     def _flat_bwd(self, call: Call, residuals: _Residuals, *flat: Any) -> list[Any]:
         """The bwd rule on flat values: (*residuals, *cts) -> cts of the leaves."""
@@ -150,7 +152,7 @@ class custom_vjp(CustomFunction[R]):
         leaves: list[Any] = []
         for i, (part, value) in enumerate(zip(parts, found, strict=True)):
             leaves += ct_leaves(name, i, part, value)
-        expected = [tangent_aval(aval_of(x)) for x in call.leaves]
+        expected = [tangent_aval(a) for a in call.avals]
         return [check_ct(name, ct, a) for ct, a in zip(leaves, expected, strict=True)]
 
 
@@ -159,9 +161,17 @@ def static_arrays(static: list[Any]) -> list[Any]:
     return [x for x in tree_leaves(static) if isinstance(x, Tracer)]
 
 
+class _Place:
+    """Where a traced leaf was; programs that keep it keep no tracer alive."""
+
+
+def emptied(static: list[Any]) -> list[Any]:
+    return tree_map(lambda x: _Place() if isinstance(x, Tracer) else x, static)
+
+
 def put_back(static: list[Any], values: Sequence[Any]) -> list[Any]:
     given = iter(values)
-    return tree_map(lambda x: next(given) if isinstance(x, Tracer) else x, static)
+    return tree_map(lambda x: next(given) if isinstance(x, _Place) else x, static)
 
 
 def ct_leaves(name: str, index: int, part: PyTreeDef, value: Any) -> list[Any]:

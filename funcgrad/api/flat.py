@@ -18,7 +18,6 @@ from funcgrad.base.tree import (
     tree_flatten,
     tree_flatten_with_path,
     tree_leaves,
-    tree_map,
     tree_unflatten,
 )
 from funcgrad.ir.jaxpr import ClosedJaxpr, DebugInfo
@@ -131,16 +130,23 @@ class FlatFunction:
     has_aux: bool = False
     positional: bool = False
     out_tree: PyTreeDef | None = field(default=None, init=False)
-    aux: Any = field(default=None, init=False)
+    _aux: Any = field(default=None, init=False)
 
     def __call__(self, *leaves: Any) -> list[Any]:
         given = tree_unflatten(self.in_tree, leaves)
         out = self.function(*given) if self.positional else self.function(*given[0], **given[1])
         if self.has_aux:
             out, aux = split_aux(self.function, out)
-            self.aux = tree_map(primal_of, aux)
+            leaves, tree = tree_flatten(aux)
+            self._aux = list(map(primal_of, leaves)), tree
         outs, self.out_tree = tree_flatten(out)
         return [o if isinstance(o, Array) else self._output(o) for o in outs]
+
+    @property
+    def aux(self) -> Any:
+        """What stood beside the output, put together by who asks, outside of the trace."""
+        leaves, tree = self._aux
+        return tree_unflatten(tree, leaves)
 
     def _output(self, leaf: Any) -> Any:
         try:

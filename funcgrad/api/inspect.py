@@ -10,7 +10,7 @@ from funcgrad.api.jit import JitFunction, described_aval, jit
 from funcgrad.api.stages import struct_of
 from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.axes import Axis, bind_axis
-from funcgrad.base.trace import EVALUATION, running
+from funcgrad.base.source import function_name
 from funcgrad.base.tree import tree_flatten, tree_unflatten
 from funcgrad.transforms.staging import stage
 
@@ -59,22 +59,16 @@ def typeof(x: Any) -> ShapedArray:
     return aval_of(x)
 
 
-@contextlib.contextmanager
-def ensure_compile_time_eval() -> Iterator[None]:
-    """Within this block, operations on known values are computed while tracing, not recorded."""
-    with running(EVALUATION):
-        yield
-
-
 def named_call(fun: Callable, *, name: str | None = None) -> Callable:
-    """The function as a call with a name of its own in jaxprs."""
+    """The function with a name for profiles, `name` or its own; it may take any arguments."""
+    scope = name or function_name(fun)
 
     @wraps(fun)
     def called(*args: Any, **kwargs: Any) -> Any:
-        return fun(*args, **kwargs)
+        with named_scope(scope):
+            return fun(*args, **kwargs)
 
-    called.__name__ = name or called.__name__
-    return jit(called)
+    return called
 
 
 @contextlib.contextmanager

@@ -48,14 +48,15 @@ def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweredFunction:
 
 def register_lowering(
     prim: Primitive,
-    rule: LoweredFunction,
+    rule: Callable,
     platform: str | None = None,
     inline: bool = True,
     cacheable: bool = True,
-) -> LoweredFunction:
+) -> Callable:
     """Compile a primitive as the function that `lower_fun` was given.
 
-    Without a lowering a compiled program calls the primitive's `impl`, in Python.
+    Without a lowering, or with one that builds MLIR, a compiled program calls the primitive's
+    `impl`, in Python.
 
     Args:
         prim: the primitive.
@@ -64,14 +65,16 @@ def register_lowering(
         inline, cacheable: accepted for compatibility; the function is always put in place.
 
     Raises:
-        TypeError: for a rule that builds MLIR, which there is not here.
+        TypeError: for a rule that builds MLIR, of a primitive without `impl`.
     """
-    if not isinstance(rule, LoweredFunction):
+    if isinstance(rule, LoweredFunction):
+        if platform in (None, "cpu"):
+            inlining.rules[prim] = rule.program
+    elif prim.impl is None:
         raise TypeError(
             f"register_lowering of {prim}: {function_name(rule)} is no function of arrays wrapped "
-            "by lower_fun. Programs are not lowered to MLIR here, so write it with array "
-            "operations: register_lowering(p, lower_fun(f, multiple_results=False))."
+            "by lower_fun, and programs are not lowered to MLIR here. Write it with array "
+            "operations, register_lowering(p, lower_fun(f, multiple_results=False)), or give the "
+            "primitive an impl first, p.def_impl(f), which the program then calls."
         )
-    if platform in (None, "cpu"):
-        inlining.rules[prim] = rule.program
     return rule

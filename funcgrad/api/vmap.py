@@ -4,13 +4,15 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from funcgrad.api.flat import FlatFunction, argument_names, checked_values
+from funcgrad.api.flat import FlatFunction, argument_names, check_arguments
+from funcgrad.base.array import as_value
 from funcgrad.base.aval import aval_of
 from funcgrad.base.axes import AxisName
 from funcgrad.base.basis import expand, moveaxis
+from funcgrad.base.methods import Array
 from funcgrad.base.shapes import concrete_int
 from funcgrad.base.source import function_name
-from funcgrad.base.tree import PyTreeDef, flatten_axes, tree_leaves, tree_unflatten
+from funcgrad.base.tree import PyTreeDef, flatten_axes, tree_flatten, tree_leaves, tree_unflatten
 from funcgrad.transforms.batching import BatchAxis, vmap_flat
 
 P = ParamSpec("P")
@@ -52,7 +54,7 @@ def vmap(
 
     @wraps(fun)
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = mapped_arguments("vmap", fun, in_axes, axis_size, args, kwargs)
+        given = mapped_arguments("vmap", fun, in_axes, axis_size, args, kwargs, passes=True)
         flat = FlatFunction(fun, given.in_tree)
         axis = BatchAxis(given.size, axis_name)
         outs, where = vmap_flat(flat, axis, given.values, given.axes)
@@ -104,11 +106,24 @@ def mapped_arguments(
     axis_size: int | None,
     args: tuple,
     kwargs: dict[str, Any],
+    passes: bool = False,
 ) -> MappedArguments:
-    """The arguments of a call to a mapped function, checked against in_axes."""
-    values, in_tree = checked_values(name, fun, args, kwargs)
+    """The arguments of a call to a mapped function, checked against in_axes.
+
+    What is no array `passes` where it is not mapped.
+    """
+    leaves, in_tree = tree_flatten((args, kwargs))
     names = lambda: argument_names(fun, args, kwargs)
     asked = argument_axes(name, fun, in_tree, in_axes, args, kwargs)
+    values = []
+    for leaf, axis in zip(leaves, asked, strict=True):
+        try:
+            values.append(leaf if isinstance(leaf, Array) else as_value(leaf))
+        except TypeError:
+            if axis is not None or not passes:
+                check_arguments(name, fun, args, kwargs)
+                raise
+            values.append(leaf)
     axes = tuple([canonical_in_axis(name, values[i], a, names, i) for i, a in enumerate(asked)])
     size = mapped_size(name, fun, values, axes, axis_size, names)
     return MappedArguments(values, axes, size, in_tree, names)

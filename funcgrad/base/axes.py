@@ -76,8 +76,12 @@ def bind_axis(axis: Axis) -> Iterator[None]:
         _bound.reset(token)
 
 
+class Effect:
+    """What an equation does besides computing its outputs."""
+
+
 @dataclass(frozen=True)
-class NamedAxisEffect:
+class NamedAxisEffect(Effect):
     """An equation with this effect speaks to the other members of the named axis."""
 
     name: AxisName

@@ -1,6 +1,7 @@
 """Batching of a user's primitive."""
 
 from funcgrad.api.batching_rules import (
+    axis_primitive_batchers,
     bdim_at_front,
     broadcast,
     defbroadcasting,
@@ -17,6 +18,7 @@ from funcgrad.transforms.batching import BatchTracer
 __all__ = [
     "BatchTrace",
     "BatchTracer",
+    "axis_primitive_batchers",
     "bdim_at_front",
     "broadcast",
     "defbroadcasting",

@@ -15,7 +15,7 @@ from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.basis import reduce_sum
 from funcgrad.base.dtypes import float0
 from funcgrad.base.errors import UnexpectedTracerError
-from funcgrad.base.lists import Mask, given, pick, present, spread
+from funcgrad.base.lists import Mask, drop, given, merge, pick, present, spread
 from funcgrad.base.trace import (
     NO_EFFECTS,
     CallPrimitive,
@@ -101,7 +101,7 @@ def front_all(axis: BatchAxis, function: Callable, axes: Sequence[int | None]) -
 
     def run(*values: Any) -> list[Any]:
         outs, where = vmap_flat(function, axis, values, axes)
-        return [to_front(axis, o, w) for o, w in zip(outs, where, strict=True)]
+        return [batched_result(axis, o, w) for o, w in zip(outs, where, strict=True)]
 
     return run
 
@@ -148,6 +148,20 @@ def jvp_with_operands(params: dict[str, Any], args: Sequence, operands: Sequence
         return rule(*[consts[i] for i in places], *rest)
 
     return jvp
+
+
+def is_python_number(value: Any) -> bool:
+    """Whether a residual is the same for every run, and goes by interpreters."""
+    return type(value) in (bool, int, float, complex)
+
+
+def batched_result(axis: BatchAxis, value: Any, where: int | None) -> Any:
+    """What a user's function returned for a batch, with the batch axis in front."""
+    if is_python_number(value):
+        return value
+    if isinstance(value, SymbolicZero):
+        return SymbolicZero(value.aval.update(shape=(axis.size, *value.aval.shape)))
+    return to_front(axis, value, where)
 
 
 def custom_jvp_forward(
@@ -221,9 +235,18 @@ def custom_vjp_forward(
     # Inputs without a derivative have no part in the tangent map.
     moving = tuple(p or aval_of(t).dtype != float0 for p, t in zip(perturbed, full, strict=True))
     out_avals = tuple(tangent_aval(aval_of(o)) for o in outs)
-    of_moving = bound_partial(chosen_cts, bwd, moving)
-    moved = linear_call(of_moving, res, pick(moving, full), out_avals, symbolic_zeros)
+    numbers = tuple(map(is_python_number, res))
+    of_arrays = bound_partial(with_numbers, bwd, numbers, tuple(pick(numbers, res)))
+    of_moving = bound_partial(chosen_cts, of_arrays, moving)
+    arrays = drop(numbers, res)
+    moved = linear_call(of_moving, arrays, pick(moving, full), out_avals, symbolic_zeros)
     return outs, derivatives(moved)
+
+
+def with_numbers(bwd: Callable, mask: Mask, numbers: tuple, *flat: Any) -> list[Any]:
+    """A bwd rule on arrays and cotangents, the numbers among its residuals put in their places."""
+    count = len(mask) - len(numbers)
+    return bwd(*merge(mask, flat[:count], numbers), *flat[count:])
 
 
 def chosen_cts(bwd: Callable, mask: Mask, *flat: Any) -> list[Any]:
@@ -255,7 +278,9 @@ def custom_vjp_batch(
         return flat[:count], flat[count:]
 
     def batched_bwd(*flat: Any) -> list[Any]:
-        flat_axes = [None if isinstance(v, SymbolicZero) else 0 for v in flat]
+        flat_axes = [
+            None if isinstance(v, SymbolicZero) or is_python_number(v) else 0 for v in flat
+        ]
         nonzero: list[bool] = []
 
         def run(*members: Any) -> list[Any]:

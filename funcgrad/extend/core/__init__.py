@@ -21,6 +21,7 @@ from funcgrad.api.trace_state import (
 from funcgrad.api.trace_state import (
     under_vmap as unsafe_am_i_under_a_vmap_DO_NOT_USE,
 )
+from funcgrad.base.axes import Effect
 from funcgrad.base.trace import NO_EFFECTS as no_effects
 from funcgrad.base.trace import CallPrimitive, Primitive
 from funcgrad.extend.core import primitives
@@ -33,6 +34,7 @@ __all__ = [
     "CallPrimitive",
     "ClosedJaxpr",
     "DropVar",
+    "Effect",
     "Jaxpr",
     "JaxprEqn",
     "JaxprTypeError",
