@@ -8,6 +8,7 @@ from funcgrad._version import __version__
 from funcgrad.api.callbacks import effects_barrier, pure_callback
 from funcgrad.api.checkpoint import checkpoint, checkpoint_policies
 from funcgrad.api.checkpoint import checkpoint as remat
+from funcgrad.api.compile_time import ensure_compile_time_eval
 from funcgrad.api.custom_gradient import closure_convert, custom_gradient
 from funcgrad.api.custom_jvp import custom_jvp
 from funcgrad.api.custom_vjp import custom_vjp
@@ -19,6 +20,7 @@ from funcgrad.api.derivatives import (
     linear_transpose,
     linearize,
 )
+from funcgrad.api.derivatives import jacrev as jacobian
 from funcgrad.api.devices import (
     block_until_ready,
     default_backend,
@@ -33,10 +35,18 @@ from funcgrad.api.devices import (
     process_count,
     process_index,
 )
+from funcgrad.api.environment import (
+    copy_to_host_async,
+    host_count,
+    host_id,
+    host_ids,
+    live_arrays,
+    print_environment_info,
+    process_indices,
+)
 from funcgrad.api.explain import explain_recompile
 from funcgrad.api.grad import grad, value_and_grad, vjp
 from funcgrad.api.inspect import (
-    ensure_compile_time_eval,
     eval_shape,
     make_jaxpr,
     named_call,
@@ -44,10 +54,13 @@ from funcgrad.api.inspect import (
     typeof,
 )
 from funcgrad.api.jit import jit
+from funcgrad.api.meshes import make_mesh, reshard
 from funcgrad.api.stages import ShapeDtypeStruct
+from funcgrad.api.two_halves import fwd_and_bwd
 from funcgrad.api.vmap import vmap
 from funcgrad.base.backend import Device
 from funcgrad.base.config import (
+    check_tracer_leaks,
     checking_leaks,
     config,
     debug_infs,
@@ -58,10 +71,12 @@ from funcgrad.base.config import (
     default_prng_impl,
     disable_jit,
     enable_checks,
+    enable_custom_prng,
     enable_x64,
     explain_cache_misses,
     legacy_prng_key,
     log_compiles,
+    make_user_context,
     no_tracing,
     numpy_dtype_promotion,
     numpy_rank_promotion,
@@ -70,6 +85,7 @@ from funcgrad.base.config import (
 )
 from funcgrad.base.dtypes import float0
 from funcgrad.base.memo import clear_caches
+from funcgrad.base.mesh import set_mesh
 from funcgrad.base.methods import Array
 from funcgrad.base.placement import NamedSharding, PartitionSpec, Sharding
 from funcgrad.base.placement import PartitionSpec as P
@@ -78,15 +94,21 @@ from funcgrad.dist import pmap
 _LAZY = frozenset(
     {
         "ad_checkpoint",
+        "api_util",
         "core",
+        "custom_batching",
         "custom_derivatives",
         "debug",
+        "dlpack",
         "dtypes",
         "errors",
         "example_libraries",
         "experimental",
+        "extend",
         "flatten_util",
+        "interpreters",
         "lax",
+        "monitoring",
         "nn",
         "ops",
         "optim",
@@ -94,9 +116,11 @@ _LAZY = frozenset(
         "scipy",
         "sharding",
         "stages",
+        "test_util",
         "tree",
         "tree_util",
         "typing",
+        "version",
     }
 )
 
@@ -117,12 +141,14 @@ __all__ = [
     "Sharding",
     "__version__",
     "block_until_ready",
+    "check_tracer_leaks",
     "checking_leaks",
     "checkpoint",
     "checkpoint_policies",
     "clear_caches",
     "closure_convert",
     "config",
+    "copy_to_host_async",
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
@@ -142,25 +168,34 @@ __all__ = [
     "disable_jit",
     "effects_barrier",
     "enable_checks",
+    "enable_custom_prng",
     "enable_x64",
     "ensure_compile_time_eval",
     "eval_shape",
     "explain_cache_misses",
     "explain_recompile",
     "float0",
+    "fwd_and_bwd",
     "grad",
     "hessian",
+    "host_count",
+    "host_id",
+    "host_ids",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jit",
     "jvp",
     "legacy_prng_key",
     "linear_transpose",
     "linearize",
+    "live_arrays",
     "local_device_count",
     "local_devices",
     "log_compiles",
     "make_jaxpr",
+    "make_mesh",
+    "make_user_context",
     "named_call",
     "named_scope",
     "no_tracing",
@@ -168,10 +203,14 @@ __all__ = [
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "pmap",
+    "print_environment_info",
     "process_count",
     "process_index",
+    "process_indices",
     "pure_callback",
     "remat",
+    "reshard",
+    "set_mesh",
     "softmax_custom_jvp",
     "threefry_partitionable",
     "typeof",

@@ -2,5 +2,7 @@
 
 from funcgrad.api.callbacks import debug_callback as callback
 from funcgrad.api.callbacks import debug_print as print
+from funcgrad.api.debugger import breakpoint
+from funcgrad.primitives.host import DebugEffect, OrderedDebugEffect
 
-__all__ = ["callback", "print"]
+__all__ = ["DebugEffect", "OrderedDebugEffect", "breakpoint", "callback", "print"]

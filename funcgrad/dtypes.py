@@ -8,6 +8,7 @@ from funcgrad.base.dtypes import (
     float0,
     iinfo,
     issubdtype,
+    itemsize_bits,
     prng_key,
 )
 from funcgrad.base.errors import TypePromotionError
@@ -22,6 +23,7 @@ __all__ = [
     "float0",
     "iinfo",
     "issubdtype",
+    "itemsize_bits",
     "prng_key",
     "result_type",
     "scalar_type_of",

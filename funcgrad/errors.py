@@ -3,6 +3,9 @@
 from funcgrad.base.errors import (
     ConcretizationTypeError,
     DonatedBufferError,
+    JAXIndexError,
+    JaxRuntimeError,
+    JAXTypeError,
     KeyReuseError,
     NonConcreteBooleanIndexError,
     OutOfMemoryError,
@@ -13,10 +16,15 @@ from funcgrad.base.errors import (
     UnboundAxisNameError,
     UnexpectedTracerError,
 )
+from funcgrad.ir.check import JaxprTypeError
 
 __all__ = [
     "ConcretizationTypeError",
     "DonatedBufferError",
+    "JAXIndexError",
+    "JAXTypeError",
+    "JaxRuntimeError",
+    "JaxprTypeError",
     "KeyReuseError",
     "NonConcreteBooleanIndexError",
     "OutOfMemoryError",

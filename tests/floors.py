@@ -36,19 +36,19 @@ VIEW_DEFINITIONS: frozenset[tuple[str, str]] = frozenset()
 
 # On top: packages that import only what a user could.
 WINGS = frozenset(
-    "nn optim data train serve quant testing export profiler example_libraries".split()
+    "nn optim data train serve quant testing export profiler example_libraries compat".split()
 )
 
 # The order inside a folder. Where none is listed, any order without a circle will do.
 ORDERS: dict[str, tuple[str, ...]] = {
     folder: tuple(names.split())
     for folder, names in {
-        "base": """switches config source errors events axes lists memo dtypes promotion
-            scalar_types keypaths treenodes treekinds treediff treeproto treedef treeflatten
-            treeprefix treeregister tree aval shapes backend placement methods typing array
-            shortage tracer trace basis""",
+        "base": """switches config source errors check_errors events axes lists memo dtypes
+            promotion scalar_types keypaths treenodes treekinds treediff treeproto treedef
+            treeflatten treeprefix treeregister tree backend mesh placement aval shapes methods
+            typing array shortage tracer trace basis""",
         "ir": "jaxpr effects evaluate check show cost",
-        "transforms": "staging forward batching partial backward linearize masking",
+        "transforms": "staging forward batching partial backward linearize masking taylor checking",
         "compiler": """loops loopcheck reference narrow lowering loopshow elementary passes fuse
             kernels tiling partial registers updating steps schedule buffers traffic disk
             pages llvm describe shortage executable native portable dispatch pipeline""",
@@ -68,15 +68,19 @@ ORDERS: dict[str, tuple[str, ...]] = {
             contraction_lowering contraction combiner folding indexing_spec indexing gathering
             scatter_derivatives scattering slicing axis_slicing sliding selecting select_scatter
             window convolution_spec patches convolution_lowering convolution sorting cumulative
-            bits key_reuse keys call remat custom branch loop scan while_loop special incomplete
-            gamma normal integrals harmonics hypergeometric random_gamma fft linalg_lapack
-            linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr linalg_eig linalg_svd
-            linalg_polar linalg_reduce linalg_sylvester collective exchange mapped linear_solve
-            host""",
-        "api": """flat statics grad vmap derivatives stages serialize compilelog explain
-            jit inspect custom custom_jvp
-            custom_vjp custom_gradient checkpoint callbacks collectives agreement branching
-            looping prefix solving devices ravel""",
+            bits key_reuse keys call remat custom custom_batching branch loop scan while_loop
+            special incomplete gamma normal integrals harmonics hypergeometric random_gamma fft
+            linalg_lapack linalg_matrix linalg_solve linalg_cholesky linalg_lu linalg_qr
+            linalg_eig linalg_svd linalg_polar linalg_reduce linalg_sylvester collective
+            exchange mapped linear_solve host taylor_rules taylor_control
+            check checked_results checked_control""",
+        "api": """rule_tables derivative_rules batching_rules lowering_rules linear_functions
+            programs trace_state compile_time flat statics grad vmap derivatives stages
+            serialize compilelog explain meshes jit inspect custom custom_jvp custom_vjp
+            custom_gradient decisions checkpoint callbacks debugger collectives agreement
+            branching looping custom_vmap prefix solving monitoring check_derivatives devices
+            ravel flattening exchanging environment two_halves rule_helpers residuals taylor
+            checkify""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",
     }.items()
 }
@@ -84,8 +88,8 @@ ORDERS: dict[str, tuple[str, ...]] = {
 # Packages that no user imports: their `__init__`, and that of every folder inside, is empty.
 INNER = frozenset("base ir transforms primitives compiler api".split())
 
-# The modules that may run generated source.
-GENERATORS = frozenset({"base.tree", "compiler.dispatch"})
+# The modules that may run source: generated, or typed in by the user of the debugger.
+GENERATORS = frozenset({"base.tree", "compiler.dispatch", "api.debugger"})
 
 
 @dataclass(frozen=True)

@@ -757,6 +757,8 @@ control = [
         lax.sin(x), "a")), policy=lax.checkpoint_policies.save_only_these_names("a")), ("f32[3]",)),
     Row("custom_jvp", lambda lax: custom_jvp_sample(lax), ("f32[3]", "f32[3]"), smooth=False),
     Row("custom_vjp", lambda lax: custom_vjp_sample(lax), ("f32[3]", "f32[3]"), order=0),
+    Row("custom_vmap", lambda lax: custom_vmap_sample(lax), ("f32[3]", "f32[3]"),
+        jax_lacks="reverse"),
     Row("pure_callback", lambda lax: lambda x: lax.pure_callback(
         lambda x: np.asarray(x) * 2, lax.ShapeDtypeStruct(x.shape, x.dtype), x,
         vmap_method="sequential"), ("f32[3]",), 0),
@@ -791,6 +793,15 @@ def custom_vjp_sample(lax: Any) -> Callable:
         lambda x, y: (function(x, y), (x, y)),
         lambda res, ct: (3.0 * ct * lax.sin(res[1]), ct * res[0] * res[0]),
     )
+    return function
+
+
+def custom_vmap_sample(lax: Any) -> Callable:
+    @lax.custom_batching.custom_vmap
+    def function(x: Any, y: Any) -> Any:
+        return lax.sin(x) * y
+
+    function.def_vmap(lambda size, batched, x, y: (lax.sin(x) * y, any(batched)))
     return function
 
 

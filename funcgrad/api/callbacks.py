@@ -132,10 +132,15 @@ def debug_callback(callback: Callable, *args: Any, ordered: bool = False, **kwar
         raise TypeError(f"debug.callback expects a function, got {callback!r:.60}")
     leaves, in_tree = tree_flatten((args, kwargs))
     traced = [i for i, x in enumerate(leaves) if _is_array(x)]
-    target = partial(_with_statics, callback, in_tree, leaves, traced)
+    values = [as_value(leaves[i]) for i in traced]
+    statics = [None if i in set(traced) else x for i, x in enumerate(leaves)]
     debug_callback_p.bind(
-        *(as_value(leaves[i]) for i in traced),
-        callback=_FlatCallback(target, tree_structure((tuple(traced), {})), None),
+        *values,
+        callback=_FlatCallback(
+            partial(_with_statics, callback, in_tree, statics, traced),
+            tree_structure((tuple(traced), {})),
+            None,
+        ),
         ordered=ordered,
     )
 
@@ -149,10 +154,10 @@ def _is_array(x: Any) -> bool:
 
 
 def _with_statics(
-    callback: Callable, in_tree: PyTreeDef, leaves: list, traced: list[int], *values: Any
+    callback: Callable, in_tree: PyTreeDef, statics: list, traced: list[int], *values: Any
 ) -> None:
     """The callback with its array leaves filled in and everything else as it was given."""
-    full = [None if i in set(traced) else x for i, x in enumerate(leaves)]
+    full = list(statics)
     for i, value in zip(traced, values, strict=True):
         full[i] = value
     args, kwargs = tree_unflatten(in_tree, full)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
+from funcgrad.api.decisions import Offloadable
 from funcgrad.api.flat import flat_values, stage_call
 from funcgrad.api.statics import take_statics
 from funcgrad.base.array import as_value
@@ -113,6 +114,43 @@ class checkpoint_policies:
 
         def policy(primitive: Primitive, *_: Any, **params: Any) -> bool:
             return not (primitive is name_p and params["name"] in names)
+
+        return policy
+
+    @staticmethod
+    def save_and_offload_only_these_names(
+        *,
+        names_which_can_be_saved: Iterable[str],
+        names_which_can_be_offloaded: Iterable[str],
+        offload_src: Any,
+        offload_dst: Any,
+    ) -> Policy:
+        """Store the values given one of these names; arrays are in host memory, offloaded or not.
+
+        Raises:
+            ValueError: if a name is in both lists.
+        """
+        saved, moved = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
+        if saved & moved:
+            raise ValueError(
+                "save_and_offload_only_these_names: a value is either saved or offloaded, and "
+                f"{sorted(saved & moved)} are in both lists"
+            )
+
+        def policy(primitive: Primitive, *_: Any, **params: Any) -> Any:
+            name = params["name"] if primitive is name_p else None
+            return Offloadable(offload_src, offload_dst) if name in moved else name in saved
+
+        return policy
+
+    @staticmethod
+    def offload_dot_with_no_batch_dims(offload_src: Any, offload_dst: Any) -> Policy:
+        """Store the results of matrix products without batch dimensions, in host memory."""
+
+        def policy(primitive: Primitive, *_: Any, **params: Any) -> Any:
+            if primitive is dot_general_p and not params["dimension_numbers"][1][0]:
+                return Offloadable(offload_src, offload_dst)
+            return False
 
         return policy
 

@@ -7,6 +7,7 @@ from functools import update_wrapper
 from typing import Any, Generic, TypeVar
 
 from funcgrad.base.array import as_value
+from funcgrad.base.aval import ShapedArray, aval_of
 from funcgrad.base.source import function_name
 from funcgrad.base.tracer import Tracer
 from funcgrad.base.tree import (
@@ -22,14 +23,15 @@ R = TypeVar("R")
 
 @dataclass
 class Call:
-    """One call of a function with a custom rule, taken apart: what is differentiable and what not.
+    """One call of a function with a custom rule: what is differentiable and what not.
 
-    `consts` are the tracers among the settings; `rebuild` puts values for them back in.
+    It holds no arrays, since programs keep it. The first operands are the `num_consts` tracers
+    among the settings; `rebuild` puts values for them back in.
     """
 
-    leaves: list[Any]
+    avals: list[ShapedArray]
     tree: PyTreeDef
-    consts: list[Any]
+    num_consts: int
     rebuild: Callable[[Sequence[Any]], list[Any]]
     out_tree: PyTreeDef | None = None
 
@@ -79,7 +81,8 @@ class CustomFunction(Generic[R]):
             )
         return bound.args
 
-    def _take_apart(self, args: tuple, kwargs: dict[str, Any]) -> Call:
+    def _take_apart(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Call, list[Any]]:
+        """The call, and its operands."""
         args = self._positional(args, kwargs)
         count = len(args)
         nondiff = {i % count for i in self.nondiff_argnums if -count <= i < count}
@@ -88,15 +91,18 @@ class CustomFunction(Generic[R]):
         leaves, tree = tree_flatten(tuple(dynamic))
         static_leaves, static_tree = tree_flatten(static)
         traced = [i for i, v in enumerate(static_leaves) if isinstance(v, Tracer)]
+        consts = [static_leaves[i] for i in traced]
+        settings = [None if isinstance(v, Tracer) else v for v in static_leaves]
 
         def rebuild(consts: Sequence[Any]) -> list[Any]:
-            filled = list(static_leaves)
+            filled = list(settings)
             for i, value in zip(traced, consts, strict=True):
                 filled[i] = value
             return tree_unflatten(static_tree, filled)
 
         checked = [self._leaf(x, i, dynamic) for i, x in enumerate(leaves)]
-        return Call(checked, tree, [static_leaves[i] for i in traced], rebuild)
+        call = Call([aval_of(x) for x in checked], tree, len(consts), rebuild)
+        return call, [*consts, *checked]
 
     def _leaf(self, leaf: Any, index: int, dynamic: list[Any]) -> Any:
         try:
@@ -118,7 +124,7 @@ class CustomFunction(Generic[R]):
 
     def _flat(self, call: Call) -> Callable[..., list[Any]]:
         """The function itself on flat values, (*consts, *leaves)."""
-        count = len(call.consts)
+        count = call.num_consts
 
         def fun(*flat: Any) -> list[Any]:
             dynamic = tree_unflatten(call.tree, flat[count:])

@@ -66,13 +66,12 @@ class custom_jvp(CustomFunction[R]):
                 f"{function_name(self.fun)} is a custom_jvp function without a rule; give it one "
                 "by defjvp."
             )
-        call = self._take_apart(args, kwargs)
+        call, operands = self._take_apart(args, kwargs)
         outs = custom_jvp_call_p.bind(
-            *call.consts,
-            *call.leaves,
+            *operands,
             fun=self._flat(call),
             jvp=self._flat_rule(call),
-            num_consts=len(call.consts),
+            num_consts=call.num_consts,
             symbolic_zeros=self.symbolic_zeros,
             name=function_name(self.fun),
         )
@@ -82,7 +81,7 @@ class custom_jvp(CustomFunction[R]):
         """The rule on flat values: (*consts, *primals, *tangents) -> [*outs, *tangents]."""
 
         def jvp(*flat: Any) -> list[Any]:
-            consts, primals, tangents = cut(flat, len(call.consts), len(call.leaves))
+            consts, primals, tangents = cut(flat, call.num_consts, len(call.avals))
             static = call.rebuild(consts)
             primals, tangents = (tree_unflatten(call.tree, x) for x in (primals, tangents))
             outs, out_tangents, call.out_tree = self._run_rule(static, primals, tangents)

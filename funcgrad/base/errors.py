@@ -1,7 +1,19 @@
 """Every exception class that funcgrad raises of its own, with why it happens and the way out."""
 
 
-class ConcretizationTypeError(TypeError):
+class JAXTypeError(TypeError):
+    """The base of the errors about traced values and keys that are type errors."""
+
+
+class JAXIndexError(IndexError):
+    """The base of the errors about traced values that are index errors."""
+
+
+class JaxRuntimeError(RuntimeError):
+    """The base of the errors about running programs: making their code, and memory for them."""
+
+
+class ConcretizationTypeError(JAXTypeError):
     """A traced value was used where Python needs the number itself.
 
     Under `jit`, `vmap`, `scan` and the like a function runs on tracers: values whose shape and
@@ -23,15 +35,15 @@ class TracerArrayConversionError(ConcretizationTypeError):
     """A traced value was handed to NumPy; call the `funcgrad.numpy` function instead."""
 
 
-class NonConcreteBooleanIndexError(ConcretizationTypeError, IndexError):
+class NonConcreteBooleanIndexError(ConcretizationTypeError, JAXIndexError):
     """A traced boolean mask was used as an index, so the result's shape depends on data."""
 
 
-class UnexpectedTracerError(TypeError):
+class UnexpectedTracerError(JAXTypeError):
     """A tracer outlived the transformation that made it: it was stored somewhere and used later."""
 
 
-class KeyReuseError(RuntimeError):
+class KeyReuseError(JAXTypeError):
     """A random key was consumed twice while `debug_key_reuse` was on."""
 
 
@@ -47,9 +59,9 @@ class UnboundAxisNameError(NameError):
     """A collective named an axis that no enclosing `vmap` or `pmap` binds."""
 
 
-class CodeGenerationError(RuntimeError):
+class CodeGenerationError(JaxRuntimeError):
     """Generated code was refused by LLVM or its linker: a fault of funcgrad itself."""
 
 
-class OutOfMemoryError(MemoryError):
+class OutOfMemoryError(MemoryError, JaxRuntimeError):
     """Memory for an array was refused; the message says how much was asked and what is in use."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _is_ours: dict[str, bool] = {}
+_excluded: list[str] = []
 
 
 class Source(NamedTuple):
@@ -61,10 +62,25 @@ _source: Callable[[tuple], Source] = partial(tuple.__new__, Source)
 
 
 def _ours(filename: str) -> bool:
-    known = filename.startswith((_PACKAGE, "<funcgrad"))
+    known = filename.startswith((_PACKAGE, "<funcgrad", *_excluded))
     known = known or os.path.basename(filename) in ("contextlib.py", "functools.py")
     _is_ours[filename] = known
     return known
+
+
+def register_exclusion(path: str) -> None:
+    """Have a library's files, by how their paths begin, count as funcgrad's own.
+
+    Errors and programs then name the line that called the library.
+    """
+    _excluded.append(path)
+    _is_ours.clear()
+
+
+def is_own_file(filename: str) -> bool:
+    """Whether the code in that file is funcgrad's, or glue that it is called through."""
+    known = _is_ours.get(filename)
+    return _ours(filename) if known is None else known
 
 
 def user_source(skipped: int = 0) -> Source | None:

@@ -1,5 +1,5 @@
 """Small libraries that show what can be built on the public names."""
 
-from funcgrad.example_libraries import optimizers
+from funcgrad.example_libraries import optimizers, stax
 
-__all__ = ["optimizers"]
+__all__ = ["optimizers", "stax"]

@@ -120,6 +120,7 @@ from funcgrad.api.collectives import (
     psum_scatter,
     pswapaxes,
 )
+from funcgrad.api.meshes import with_sharding_constraint
 from funcgrad.api.solving import custom_linear_solve, custom_root
 from funcgrad.api.branching import cond, switch
 from funcgrad.api.looping import fori_loop, map, scan, while_loop

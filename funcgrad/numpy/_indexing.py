@@ -15,7 +15,17 @@ from funcgrad.base.config import config
 from funcgrad.base.memo import Cache
 from funcgrad.base.shapes import Shape
 from funcgrad.numpy._gathering import Plan, plan
-from funcgrad.numpy._index import ARRAY, DOTS, INTEGER, NEW_AXIS, SLICE, Entry, entries, is_known
+from funcgrad.numpy._index import (
+    ARRAY,
+    DOTS,
+    INTEGER,
+    NEW_AXIS,
+    SLICE,
+    TRUTH,
+    Entry,
+    entries,
+    is_known,
+)
 from funcgrad.primitives.indexing import gather
 from funcgrad.primitives.indexing_spec import GatherScatterMode
 from funcgrad.primitives.slicing import dynamic_slice
@@ -31,16 +41,22 @@ def getitem(x: Any, index: Any) -> Any:
     if key is not None:
         reading = _readings.get((key, shape))
         if reading is None:
-            reading = _static_reading(entries(index, shape), shape)
-            if _all_inside(key, shape):
-                _readings[key, shape] = reading
+            parts = entries(index, shape)
+            if not _all_inside(parts, shape):
+                return _read_unless_static(x, parts)
+            reading = _readings[key, shape] = _static_reading(parts, shape)
         return _read_static(x, reading)
     parts = [_settled(p) for p in entries(index, shape)]
-    if is_static(parts):
+    if is_static(parts) and _all_inside(parts, shape):
         return _read_static(x, _static_reading(parts, shape))
+    return _read_unless_static(x, parts)
+
+
+def _read_unless_static(x: Any, parts: list[Entry]) -> Any:
+    """x at an index that is not known, or is out of bounds, which checks have to see."""
     if _is_dynamic_slice(parts):
         return _read_dynamic(x, parts)
-    return read(x, plan(parts, shape), GatherScatterMode.PROMISE_IN_BOUNDS)
+    return read(x, plan(parts, x.aval.shape), GatherScatterMode.PROMISE_IN_BOUNDS)
 
 
 def _static_key(index: Any) -> tuple | None:
@@ -58,10 +74,11 @@ def _static_key(index: Any) -> tuple | None:
     return tuple(result)
 
 
-def _all_inside(key: tuple, shape: Shape) -> bool:
-    """Whether an index is inside whatever axis it is for, so that nobody has to be told."""
-    least = min(shape, default=0)
-    return all(-least <= item < least for item in key if type(item) is int)
+def _all_inside(parts: list[Entry], shape: Shape) -> bool:
+    """Whether all known integers are inside of their axes; an IndexError where they must be."""
+    axes = [p for p in parts if p.kind not in (NEW_AXIS, TRUTH, DOTS)]
+    known = [(p.value, n, a) for a, (p, n) in enumerate(zip(axes, shape)) if p.kind == INTEGER]
+    return all(place_of(i, n, axis) == (i if i >= 0 else i + n) for i, n, axis in known)
 
 
 def get(
@@ -77,7 +94,8 @@ def get(
     mode = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     if mode in _CLAMPING and wrap_negative_indices:
         parts = [_settled(p) for p in entries(index, x.aval.shape)]
-        if is_static(parts):
+        clips = mode is GatherScatterMode.CLIP
+        if is_static(parts) and (clips or _all_inside(parts, x.aval.shape)):
             return _read_static(x, _static_reading(parts, x.aval.shape))
         if _is_dynamic_slice(parts):
             return _read_dynamic(x, parts)
@@ -201,6 +219,7 @@ def _is_dynamic_slice(parts: list[Entry]) -> bool:
 def _read_dynamic(x: Any, parts: list[Entry]) -> Any:
     starts, sizes, reverse = [], [], []
     index_dtype = dtypes.default_int()
+    limits = np.iinfo(index_dtype)
     for part in parts:
         axis = len(starts)
         if part.kind == SLICE:
@@ -212,9 +231,11 @@ def _read_dynamic(x: Any, parts: list[Entry]) -> Any:
             sizes.append(length)
         elif part.kind in (INTEGER, ARRAY):
             _check_axis(x.aval.shape[axis], axis)
-            known = part.kind == INTEGER
-            at = place_of(part.value, x.aval.shape[axis], axis) if known else part.value
-            starts.append(np.array(at, index_dtype) if known else basis.convert(at, index_dtype))
+            if part.kind == INTEGER:
+                place_of(part.value, x.aval.shape[axis], axis)  # raises where it must be inside
+                starts.append(np.array(np.clip(part.value, limits.min, limits.max), index_dtype))
+            else:
+                starts.append(basis.convert(part.value, index_dtype))
             sizes.append(1)
     out = rev(dynamic_slice(x, starts, sizes), reverse)
     return _arranged(out, *_new_shape(parts, tuple(sizes), [1] * len(sizes)))

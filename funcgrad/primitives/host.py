@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad.base.array import ConcreteArray
 from funcgrad.base.aval import ShapedArray, shaped
+from funcgrad.base.axes import Effect
 from funcgrad.base.basis import broadcast_scalar, moveaxis
 from funcgrad.base.dtypes import buffer_dtype
 from funcgrad.base.lists import Mask, present
@@ -22,7 +23,7 @@ debug_callback_p = Primitive("debug_callback", multiple_results=True)
 
 
 @dataclass(frozen=True)
-class CallbackEffect:
+class CallbackEffect(Effect):
     """An equation with this effect does something outside the program."""
 
     kind: str
@@ -30,6 +31,22 @@ class CallbackEffect:
 
     def __str__(self) -> str:
         return f"{'ordered ' if self.ordered else ''}{self.kind}"
+
+
+@dataclass(frozen=True)
+class DebugEffect(CallbackEffect):
+    """The effect of a `debug.callback` or `debug.print` that keeps no order."""
+
+    kind: str = "Debug"
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class OrderedDebugEffect(CallbackEffect):
+    """The effect of a `debug.callback` or `debug.print` with ordered=True."""
+
+    kind: str = "Debug"
+    ordered: bool = True
 
 
 def call_host(
@@ -211,7 +228,7 @@ callback_masked(io_callback_p)
 
 
 def debug_abstract(*avals: ShapedArray, ordered: bool, **_: Any) -> tuple[tuple, Effects]:
-    return (), frozenset({CallbackEffect("Debug", ordered)})
+    return (), frozenset({OrderedDebugEffect() if ordered else DebugEffect()})
 
 
 def debug_evaluate(xp: Any, *buffers: Any, callback: Callable, **_: Any) -> tuple:

@@ -9,7 +9,7 @@ from funcgrad.base.trace import Effects, Primitive, abstract_rules, evaluate_rul
 from funcgrad.compiler import lowering
 from funcgrad.compiler.passes import dce, loops
 from funcgrad.compiler.pipeline import compiled
-from funcgrad.ir.effects import quiet
+from funcgrad.ir.effects import happens_once, quiet
 from funcgrad.ir.jaxpr import Atom, ClosedJaxpr, Eqn, Var
 from funcgrad.primitives.compare import bitwise_and, select_members
 from funcgrad.primitives.loop import reordered, run_whole, stable_masks
@@ -141,6 +141,9 @@ def while_batch(
         for v, at, b in zip(values[first:], axes[first:], carry_batched, strict=True)
     ]
     if each_decides:
+        if happens_once(body_jaxpr.effects):
+            mask = (True, *consts_batched, *carry_batched)
+            body, _ = batch_program(masked_program(body_jaxpr), axis, mask, carry_batched)
         test, body = _any_left(test), _stepping_those_left(test, body, cond_nconsts, body_nconsts)
         body_consts = [*test_consts, *body_consts]
     outs = while_p.bind(
@@ -165,15 +168,20 @@ def _any_left(test: ClosedJaxpr) -> ClosedJaxpr:
 def _stepping_those_left(
     test: ClosedJaxpr, body: ClosedJaxpr, cond_nconsts: int, body_nconsts: int
 ) -> ClosedJaxpr:
-    """The batched body, which leaves the members alone for which the test says no."""
+    """The batched body, which leaves the members alone for which the test says no.
+
+    One with a switch in front is told which those are.
+    """
+    switch = len(body.in_avals) - body_nconsts - len(body.out_avals)
 
     def run(*args: Any) -> list[Any]:
         test_consts, body_consts, old = cut(args, cond_nconsts, body_nconsts)
         (going,) = test(*test_consts, *old)
-        new = body(*body_consts, *old)
+        new = body(*[going] * switch, *body_consts, *old)
         return [select_members(going, o, n) for o, n in zip(old, new, strict=True)]
 
-    avals = [*test.in_avals[:cond_nconsts], *body.in_avals[:body_nconsts], *body.out_avals]
+    body_avals = body.in_avals[switch:][:body_nconsts]
+    avals = [*test.in_avals[:cond_nconsts], *body_avals, *body.out_avals]
     return body.derived(("those_left", test), lambda: stage_closed(run, avals)[0])
 
 

@@ -8,11 +8,12 @@ from funcgrad.base.array import as_value
 from funcgrad.base.aval import ShapedArray, aval_of, shaped
 from funcgrad.base.axes import Axis, NamedAxisEffect, bind_axis
 from funcgrad.base.basis import expand, moveaxis, reshape
+from funcgrad.base.config import config
 from funcgrad.base.lists import Mask
 from funcgrad.base.trace import Primitive, Trace, abstract_eval, current_trace, start
 from funcgrad.base.tracer import Tracer
 from funcgrad.ir.jaxpr import ClosedJaxpr
-from funcgrad.transforms.staging import stage_closed
+from funcgrad.transforms.staging import check_leaks, stage_closed
 
 # (axis, values, axes, **params) -> outs, axes; an axis of None means not batched
 rules: dict[Primitive, Callable] = {}
@@ -116,12 +117,11 @@ def vmap_flat(
     named = contextlib.nullcontext() if axis.name is None else bind_axis(Axis(axis.name, axis.size))
     with named:
         outs = start(trace, function, *map(trace.pack, values, axes))
-    out_values, out_axes = [], []
-    for out in outs:
-        value, where = trace.unpack(out)
-        out_values.append(value)
-        out_axes.append(where)
-    return out_values, out_axes
+    pairs = [trace.unpack(out) for out in outs]
+    if config.check_tracer_leaks:
+        del outs
+        check_leaks(trace)
+    return [value for value, _ in pairs], [where for _, where in pairs]
 
 
 def batch_program(

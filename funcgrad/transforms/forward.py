@@ -12,11 +12,12 @@ from funcgrad.base import dtypes
 from funcgrad.base.array import ConcreteArray, as_value
 from funcgrad.base.aval import ShapedArray, aval_of, tangent_aval
 from funcgrad.base.basis import add, broadcast_scalar, broadcast_to_shape
+from funcgrad.base.config import config
 from funcgrad.base.lists import Mask, given, pick, present, spread
 from funcgrad.base.trace import Primitive, Trace, current_trace, start
 from funcgrad.base.tracer import Tracer
 from funcgrad.ir.jaxpr import ClosedJaxpr
-from funcgrad.transforms.staging import stage_closed
+from funcgrad.transforms.staging import check_leaks, stage_closed
 
 # (primals, tangents, **params) -> outs, tangents
 rules: dict[Primitive, Callable] = {}
@@ -117,12 +118,11 @@ def jvp(
     """Run a flat function once; its outputs and their tangents (`None` where zero)."""
     trace = Forward(current_trace())
     outs = start(trace, function, *map(trace.pack, primals, tangents))
-    out_primals, out_tangents = [], []
-    for out in outs:
-        primal, tangent = trace.unpack(out)
-        out_primals.append(primal)
-        out_tangents.append(tangent)
-    return out_primals, out_tangents
+    pairs = [trace.unpack(out) for out in outs]
+    if config.check_tracer_leaks:
+        del outs
+        check_leaks(trace)
+    return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
 
 
 def jvp_program(

@@ -51,7 +51,7 @@ def masked_program(program: ClosedJaxpr) -> ClosedJaxpr:
             values = [read(v) for v in eqn.invars]
             rule = rules.get(eqn.primitive)
             if rule is None:
-                outs = at_source(eqn.source, eqn.primitive.bind, *values, **eqn.params)
+                outs = at_source(eqn.source, eqn.primitive.bind_list, values, eqn.params)
             else:
                 outs = at_source(eqn.source, rule, on, values, eqn.params)
             env.update(zip(eqn.outvars, outs, strict=True))

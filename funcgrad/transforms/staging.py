@@ -1,8 +1,6 @@
 """Staging: run a function on tracers that write down what it does, as a jaxpr."""
 
 import gc
-import sys
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -171,21 +169,21 @@ def stage(
     outs = start(trace, function, *[trace.argument(a, place) for a in in_avals])
     closed = trace.close(outs)
     if config.check_tracer_leaks:
-        check_leaks(weakref.ref(trace), trace.description)
+        del outs
+        check_leaks(trace)
     return closed
 
 
-def check_leaks(trace: "weakref.ref[Staging]", description: str) -> None:
-    """Raise if anything outside still holds a trace that has ended (`checking_leaks`)."""
+def check_leaks(ended: Trace) -> None:
+    """Raise if a tracer of this trace still lives (`checking_leaks`); the caller has dropped its
+    own."""
     gc.collect()
-    ended = trace()
-    # Two references are ours: the local name here and the one of the caller.
-    if ended is not None and sys.getrefcount(ended) > 3:
-        held = [x for x in gc.get_referrers(ended) if isinstance(x, RecordedTracer)]
+    held = [x for x in gc.get_referrers(ended) if isinstance(x, Tracer)]
+    if held:
         shown = ", ".join(f"{t.aval.str_short()}{t.birthplace()}" for t in held[:3])
         raise UnexpectedTracerError(
-            f"Leaked tracers: {description} has ended, but {len(held)} of its traced values are "
-            f"still held: {shown}. Return them from the function instead of storing them."
+            f"Leaked tracers: {ended.description} has ended, but {len(held)} of its traced values "
+            f"are still held: {shown}. Return them from the function instead of storing them."
         )
 
 

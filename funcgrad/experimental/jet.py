@@ -1,0 +1,5 @@
+"""Taylor mode: derivatives of any order along a curve."""
+
+from funcgrad.api.taylor import jet
+
+__all__ = ["jet"]
