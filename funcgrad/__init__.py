@@ -82,6 +82,7 @@ from funcgrad.base.config import (
     numpy_rank_promotion,
     softmax_custom_jvp,
     threefry_partitionable,
+    zero_safe_gradients,
 )
 from funcgrad.base.dtypes import float0
 from funcgrad.base.memo import clear_caches
@@ -217,4 +218,5 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "zero_safe_gradients",
 ]

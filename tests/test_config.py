@@ -25,7 +25,14 @@ PUBLIC = """allow_f16_reductions array_garbage_collection_guard check_tracer_lea
 # Where a default is not JAX's on purpose: its -1 stands for one device, it speaks gloo, and the
 # tests themselves choose its platform.
 OTHER_DEFAULTS = {"num_cpu_devices", "cpu_collectives_implementation", "platforms", "platform_name"}
-OURS_ALONE = {"strict_fp", "isa", "num_threads", "pooled_memory", "compilation_cache"}
+OURS_ALONE = {
+    "strict_fp",
+    "isa",
+    "num_threads",
+    "pooled_memory",
+    "compilation_cache",
+    "zero_safe_gradients",
+}
 # JAX keeps these as members of an enum.
 ENUMS = {"explicit_x64_dtypes", "legacy_prng_key", "numpy_dtype_promotion"}
 

@@ -320,3 +320,23 @@ def test_derivative_of_a_barrier_on_integers() -> None:
     assert float(fg.grad(function)(3.0, jnp.int32(2))) == 2
     assert float(fg.jit(fg.grad(function))(3.0, jnp.int32(2))) == 2
     assert float(fg.jvp(lambda x: function(x, jnp.int32(2)), (3.0,), (1.0,))[1]) == 2
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fg.jit], ids=["eager", "jit"])
+def test_zero_safe_gradients(wrap: Any) -> None:
+    """Opt in: a branch that is not taken, a masked entry and a norm at zero give no nan."""
+    mask = np.array([True, False])
+    cases = (
+        (lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0), np.float32(0), 0.0),
+        (lambda x: jnp.where(x < 1, x, jnp.sqrt(x)), np.float32(0), 1.0),
+        (lambda x: jnp.sum(jnp.exp(x), where=mask), np.array([0, 1e4], np.float32), [1, 0]),
+        (jnp.linalg.norm, np.zeros(3, np.float32), [0, 0, 0]),
+        (lambda x: jnp.linalg.norm(x) ** 2, np.zeros(2, np.float32), [0, 0]),
+        (jnp.std, np.ones(2, np.float32), [0, 0]),
+        (lambda x: jnp.sum(x / jnp.linalg.norm(x)), np.array([3, 4], np.float32), [0.032, -0.024]),
+    )
+    for f, x, want in cases:
+        with fg.zero_safe_gradients(True):
+            np.testing.assert_allclose(wrap(fg.grad(f))(x), want, 1e-5, 1e-7)
+            np.testing.assert_allclose(fg.vmap(wrap(fg.grad(f)))(x[None])[0], want, 1e-5, 1e-7)
+    assert np.isnan(fg.grad(jnp.linalg.norm)(np.zeros(3, np.float32))).all()

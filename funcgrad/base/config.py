@@ -101,6 +101,13 @@ class Config:
     check_static_indices = Switch(
         False, FLAG, "Raise when an index known while tracing is out of bounds.", traced=True
     )
+    zero_safe_gradients = Switch(
+        False,
+        FLAG,
+        "In reverse mode a zero times anything is zero, so that no nan comes out of a branch that "
+        "`where` did not take, nor out of norm and std at zero.",
+        traced=True,
+    )
     softmax_custom_jvp = Switch(
         False, FLAG, "Differentiate softmax by its own rule instead of through exp.", traced=True
     )
@@ -265,6 +272,7 @@ no_tracing = Config.no_tracing
 numpy_dtype_promotion = Config.numpy_dtype_promotion
 numpy_rank_promotion = Config.numpy_rank_promotion
 softmax_custom_jvp = Config.softmax_custom_jvp
+zero_safe_gradients = Config.zero_safe_gradients
 thread_guard = Config.thread_guard
 threefry_partitionable = Config.threefry_partitionable
 transfer_guard = Config.transfer_guard

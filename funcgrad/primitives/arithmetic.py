@@ -7,7 +7,19 @@ import numpy as np
 
 from funcgrad.base import dtypes
 from funcgrad.base.aval import aval_of
-from funcgrad.base.basis import add_p, convert, eq, full_like, mul, mul_p, neg, neg_p, select_n
+from funcgrad.base.basis import (
+    add_p,
+    broadcast_to_shape,
+    convert,
+    eq,
+    full_like,
+    mul,
+    mul_p,
+    neg,
+    neg_p,
+    select_n,
+)
+from funcgrad.base.config import config
 from funcgrad.base.trace import Primitive
 from funcgrad.compiler import lowering
 from funcgrad.compiler.elementary import neighbor
@@ -124,9 +136,29 @@ forward.elementwise(neg_p, lambda t, out, x: neg(t))
 backward.elementwise(neg_p, lambda ct, x: neg(ct))
 lowering.elementwise(neg_p, lambda x: -x)
 
+
+def ct_times(ct: Any, factor: Any) -> Any:
+    """The cotangent of one factor of a product; with `zero_safe_gradients`, 0 * inf is 0."""
+    product = mul(ct, factor)
+    if not config.zero_safe_gradients:
+        return product
+    zero = full_like(product, 0)
+    one_way = select_n(eq(ct, zero), product, zero)
+    return select_n(eq(broadcast_to_shape(factor, aval_of(ct).shape), zero), one_way, zero)
+
+
+def ct_over(ct: Any, divisor: Any) -> Any:
+    """The cotangent of a dividend; with `zero_safe_gradients`, 0 / 0 is 0."""
+    quotient = div(ct, divisor)
+    if not config.zero_safe_gradients:
+        return quotient
+    zero = full_like(quotient, 0)
+    return select_n(eq(ct, zero), quotient, zero)
+
+
 elementwise(mul_p, NUMBER, lambda xp, x, y: xp.multiply(x, y))
 forward.elementwise(mul_p, lambda t, out, x, y: mul(t, y), lambda t, out, x, y: mul(x, t))
-backward.elementwise(mul_p, lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct))
+backward.elementwise(mul_p, lambda ct, x, y: ct_times(ct, y), lambda ct, x, y: ct_times(ct, x))
 lowering.elementwise(mul_p, lambda x, y: x * y)
 
 
@@ -150,7 +182,7 @@ forward.elementwise(
     lambda t, out, x, y: div(t, y),
     lambda t, out, x, y: neg(mul(div(t, y), out)),
 )
-backward.elementwise(div_p, lambda ct, x, y: div(ct, y), None)
+backward.elementwise(div_p, lambda ct, x, y: ct_over(ct, y), None)
 lowering.elementwise(div_p, lambda x, y: x / y)
 
 
