@@ -4,7 +4,6 @@ import blackjax
 import jax
 import jax.numpy as jnp
 import numpy as np
-
 from data import digits
 
 

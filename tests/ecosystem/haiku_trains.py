@@ -4,7 +4,6 @@ import haiku as hk
 import jax
 import numpy as np
 import optax
-
 from data import digits
 
 

@@ -3,9 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree, Shaped
-
 from data import digits
+from jaxtyping import Array, Float, Int, PyTree, Shaped
 
 
 def main() -> dict[str, np.ndarray]:

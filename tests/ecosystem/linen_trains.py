@@ -5,7 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-
 from data import digits
 
 
@@ -28,7 +27,9 @@ class CNN(nn.Module):
 
 
 def trained(model, x, y):
-    variables = model.init({"params": jax.random.key(0), "dropout": jax.random.key(1)}, x, train=True)
+    variables = model.init(
+        {"params": jax.random.key(0), "dropout": jax.random.key(1)}, x, train=True
+    )
     params, stats = variables["params"], variables.get("batch_stats", {})
     optimizer = optax.sgd(0.1, momentum=0.9)
 

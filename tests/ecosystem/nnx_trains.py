@@ -3,9 +3,8 @@
 import jax
 import numpy as np
 import optax
-from flax import nnx
-
 from data import digits
+from flax import nnx
 
 
 class Model(nnx.Module):
@@ -39,4 +38,8 @@ def main() -> dict[str, np.ndarray]:
     model.eval()
     state = nnx.state(model, nnx.Param)
     count = sum(leaf.size for leaf in jax.tree.leaves(state))
-    return {"losses": np.array(losses), "logits": np.asarray(model(x[:5])), "count": np.array(count)}
+    return {
+        "losses": np.array(losses),
+        "logits": np.asarray(model(x[:5])),
+        "count": np.array(count),
+    }

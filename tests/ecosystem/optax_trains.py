@@ -8,14 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-
 from data import digits
 
 # Arguments beside the learning rate that an optimizer needs, and those with another rate.
 ARGUMENTS: dict[str, dict] = {
     "adadelta": {"learning_rate": 1.0},
     "adafactor": {"learning_rate": 0.1},
-    "dpsgd": {},
     "fromage": {"learning_rate": 0.05},
     "lbfgs": {},
     "noisy_sgd": {"learning_rate": 0.1},
@@ -27,16 +25,33 @@ STEPS = 25
 
 
 def optimizers() -> dict[str, optax.GradientTransformation]:
-    made = {}
-    for name in sorted(vars(optax._src.alias)):
+    """Every optimizer of the module but dpsgd, which takes gradients example by example."""
+    module, made = optax._src.alias, {}
+    for name in sorted(vars(module)):
         function = getattr(optax, name, None)
-        if name.startswith("_") or not callable(function) or function.__module__ != "optax._src.alias":
-            continue
-        arguments = dict(ARGUMENTS.get(name, {"learning_rate": RATE}))
-        if name == "dpsgd":
-            continue  # takes per-example gradients
-        made[name] = function(**arguments)
+        ours = callable(function) and function.__module__ == module.__name__
+        if ours and not name.startswith("_") and name != "dpsgd":
+            made[name] = function(**ARGUMENTS.get(name, {"learning_rate": RATE}))
     return made
+
+
+def trained(optimizer, loss, params) -> np.ndarray:
+    """The loss after each step, and at last the size of the weights."""
+
+    @jax.jit
+    def step(params, state):
+        value, grads = jax.value_and_grad(loss)(params)
+        more = {}
+        if isinstance(optimizer, optax.GradientTransformationExtraArgs):
+            more = {"value": value, "grad": grads, "value_fn": loss}
+        updates, state = optimizer.update(grads, state, params, **more)
+        return optax.apply_updates(params, updates), state, value
+
+    state, losses = optimizer.init(params), []
+    for _ in range(STEPS):
+        params, state, value = step(params, state)
+        losses.append(float(value))
+    return np.array([*losses, float(jnp.abs(params["w"]).sum())])
 
 
 def main() -> dict[str, np.ndarray]:
@@ -48,20 +63,4 @@ def main() -> dict[str, np.ndarray]:
         logits = x @ params["w"] + params["b"]
         return optax.softmax_cross_entropy_with_integer_labels(logits, y).mean()
 
-    results = {}
-    for name, optimizer in optimizers().items():
-        extra = isinstance(optimizer, optax.GradientTransformationExtraArgs)
-
-        @jax.jit
-        def step(params, state):
-            value, grads = jax.value_and_grad(loss)(params)
-            more = {"value": value, "grad": grads, "value_fn": loss} if extra else {}
-            updates, state = optimizer.update(grads, state, params, **more)
-            return optax.apply_updates(params, updates), state, value
-
-        params, state, losses = start, optimizer.init(start), []
-        for _ in range(STEPS):
-            params, state, value = step(params, state)
-            losses.append(float(value))
-        results[name] = np.array([*losses, float(jnp.abs(params["w"]).sum())])
-    return results
+    return {name: trained(optimizer, loss, start) for name, optimizer in optimizers().items()}

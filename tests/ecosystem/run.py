@@ -39,8 +39,9 @@ def environment(folder: Path, engine: str) -> Path:
     package = f"jax=={JAX}" if engine == "jax" else str(HERE.parents[1])
     subprocess.run([*pip, package], check=True)
     if engine == "funcgrad":
-        code = "import importlib.util as u; assert not u.find_spec('jax') and not u.find_spec('jaxlib')"
-        subprocess.run([str(python), "-c", code], check=True, cwd=folder)
+        for name in ("jax", "jaxlib"):
+            code = f"import importlib.util as u; assert not u.find_spec({name!r})"
+            subprocess.run([str(python), "-c", code], check=True, cwd=folder)
     return python
 
 
