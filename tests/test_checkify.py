@@ -616,6 +616,15 @@ def test_derivatives_around_a_checked_custom_rule(make, wrapped):
     np.testing.assert_allclose(slopes, 1 / XS, rtol=1e-6)
 
 
+def test_forward_mode_of_custom_vjp_is_looked_into():
+    f = checked_vjp(LIBRARIES[0])
+    slope = checkify.checkify(lambda x: fg.jvp(f, (x,), (x,))[1], checkify.div_checks)
+    assert slope(f32(0))[0].get().startswith("division by zero")
+    error, out = fg.jit(slope)(f32(2))
+    assert error.get() is None and out == 1
+    np.testing.assert_allclose(grad_around(LIBRARIES[0], slope)(f32(2))[1], 0, atol=1e-6)
+
+
 def test_checks_in_custom_rules_count_inside_and_raise_around():
     f = fg.custom_vjp(fnp.sin)
 
