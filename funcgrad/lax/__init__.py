@@ -286,5 +286,23 @@ from funcgrad.primitives.convolution_spec import (
     conv_transpose_shape_tuple,
 )
 
+# made of others
+from funcgrad.lax._composed import (
+    approx_max_k,
+    approx_min_k,
+    broadcast_like,
+    broadcast_to_rank,
+    composite,
+    dtype,
+    empty,
+    platform_dependent,
+    ragged_dot,
+    shape_as_value,
+    split,
+    stack,
+    tile,
+    unstack,
+)
+
 # primitives
 from funcgrad.lax._primitives import *  # noqa: F403
