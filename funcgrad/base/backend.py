@@ -13,7 +13,7 @@ from funcgrad.base.config import config
 Buffer = Any
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, slots=True)
 class Device:
     """One place where programs run and buffers live; CPU devices are virtual, run by threads."""
 
