@@ -271,7 +271,7 @@ def test_the_next_number_is_of_the_dtype() -> None:
 @pytest.mark.parametrize("dtype", [E4M3, INT4])
 def test_extremes_of_nothing_are_of_the_dtype(dtype: Any) -> None:
     x = np.zeros((0, 3), dtype)
-    f = lambda x: reduce_max_p.bind1(x, axes=(0,))
+    f = lambda x: reduce_max_p.bind(x, axes=(0,))
     (found,) = assert_as_oracle(f, x)(x)
     info: Any = ml_dtypes.finfo(dtype) if dtype is E4M3 else ml_dtypes.iinfo(dtype)
     assert found.astype(np.float32).tolist() == [float(info.min)] * 3

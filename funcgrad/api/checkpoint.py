@@ -68,7 +68,7 @@ def checkpoint(
 
 def checkpoint_name(x: Any, name: str) -> Any:
     """The arrays of x unchanged, but known to checkpoint policies by this name."""
-    return tree_map(lambda leaf: name_p.bind1(as_value(leaf), name=name), x)
+    return tree_map(lambda leaf: name_p.bind(as_value(leaf), name=name), x)
 
 
 class checkpoint_policies:

@@ -29,7 +29,7 @@ def axis_index(axis_name: AxisNames) -> Any:
     index = None
     for name in names:
         size = find_axis(name, "axis_index").size
-        own = axis_index_p.bind1(axis_name=name)
+        own = axis_index_p.bind(axis_name=name)
         index = own if index is None else index * size + own
     return index
 
@@ -60,7 +60,7 @@ def _all_reduce(primitive: Any, x: Any, axis_name: AxisNames, groups: Any) -> An
             raise ValueError(f"{primitive.name}: axis_index_groups needs exactly one axis name")
         checked = check_groups(primitive.name, find_axis(names[0]).size, groups)
     return tree_map(
-        lambda leaf: primitive.bind1(as_value(leaf), axes=names, axis_index_groups=checked), x
+        lambda leaf: primitive.bind(as_value(leaf), axes=names, axis_index_groups=checked), x
     )
 
 
@@ -119,7 +119,7 @@ def ppermute(x: Any, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> An
     pairs = tuple((int(s), int(d)) for s, d in perm)
     if any(not 0 <= i < size for pair in pairs for i in pair):
         raise ValueError(f"ppermute: perm {list(perm)} names members outside 0..{size - 1}")
-    return tree_map(lambda leaf: ppermute_p.bind1(as_value(leaf), axis_name=name, perm=pairs), x)
+    return tree_map(lambda leaf: ppermute_p.bind(as_value(leaf), axis_name=name, perm=pairs), x)
 
 
 def pshuffle(x: Any, axis_name: AxisName, perm: Sequence[int]) -> Any:
@@ -152,7 +152,7 @@ def all_gather(
         dim = canonical_axis(axis, len(leaf.shape) + (not tiled), "axis")
         for name in reversed(names):
             members = len(groups[0]) if groups else find_axis(name).size
-            leaf = all_gather_p.bind1(
+            leaf = all_gather_p.bind(
                 leaf,
                 axis_name=(name,),
                 axis_size=members,
@@ -186,7 +186,7 @@ def psum_scatter(
 
     def one(leaf: Any) -> Any:
         leaf = as_value(leaf)
-        return reduce_scatter_p.bind1(
+        return reduce_scatter_p.bind(
             leaf,
             axis_name=(name,),
             axis_size=len(groups[0]) if groups else size,
@@ -233,7 +233,7 @@ def all_to_all(
             shape = leaf.shape
             leaf = leaf.reshape(*shape[:split], members, length // members, *shape[split + 1 :])
             concat += concat > split or (concat == split)
-        out = all_to_all_p.bind1(
+        out = all_to_all_p.bind(
             leaf,
             axis_name=name,
             split_axis=split,

@@ -35,22 +35,22 @@ iota_p = Primitive("iota")
 
 def add(x: Any, y: Any) -> Any:
     """Elementwise x + y of arrays of one dtype; shapes equal, or one of them a scalar."""
-    return add_p.bind1(x, y)
+    return add_p.bind(x, y)
 
 
 def mul(x: Any, y: Any) -> Any:
     """Elementwise x * y of arrays of one dtype; shapes equal, or one of them a scalar."""
-    return mul_p.bind1(x, y)
+    return mul_p.bind(x, y)
 
 
 def neg(x: Any) -> Any:
     """Elementwise -x."""
-    return neg_p.bind1(x)
+    return neg_p.bind(x)
 
 
 def eq(x: Any, y: Any) -> Any:
     """Elementwise x == y, a bool array; shapes equal, or one of them a scalar."""
-    return eq_p.bind1(x, y)
+    return eq_p.bind(x, y)
 
 
 def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
@@ -58,12 +58,12 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     aval = aval_of(x)
     if aval.dtype == dtype and aval.weak_type == weak_type and isinstance(x, Array):
         return x
-    return convert_element_type_p.bind1(x, new_dtype=_dtype(dtype), weak_type=weak_type)
+    return convert_element_type_p.bind(x, new_dtype=_dtype(dtype), weak_type=weak_type)
 
 
 def select_n(which: Any, *cases: Any) -> Any:
     """Elementwise `cases[which]`; `which` is bool or int32, a scalar or shaped like the cases."""
-    return select_n_p.bind1(which, *cases)
+    return select_n_p.bind(which, *cases)
 
 
 def broadcast_in_dim(x: Any, shape: Shape, broadcast_dimensions: Sequence[int]) -> Any:
@@ -72,32 +72,32 @@ def broadcast_in_dim(x: Any, shape: Shape, broadcast_dimensions: Sequence[int]) 
     aval = aval_of(x)
     if aval.shape == tuple(shape) and dims == tuple(range(len(dims))):
         return x
-    return broadcast_in_dim_p.bind1(x, shape=tuple(shape), broadcast_dimensions=dims)
+    return broadcast_in_dim_p.bind(x, shape=tuple(shape), broadcast_dimensions=dims)
 
 
 def reshape(x: Any, shape: Shape) -> Any:
     """The elements of x in row-major order, in another shape of the same size."""
     if aval_of(x).shape == tuple(shape):
         return x
-    return reshape_p.bind1(x, new_sizes=tuple(shape), dimensions=None)
+    return reshape_p.bind(x, new_sizes=tuple(shape), dimensions=None)
 
 
 def squeeze(x: Any, dimensions: Sequence[int]) -> Any:
     """x without the listed axes, each of length 1."""
-    return squeeze_p.bind1(x, dimensions=tuple(dimensions)) if dimensions else x
+    return squeeze_p.bind(x, dimensions=tuple(dimensions)) if dimensions else x
 
 
 def transpose(x: Any, permutation: Sequence[int]) -> Any:
     """x with its axes reordered: axis i of the result is axis `permutation[i]` of x."""
     perm = tuple(permutation)
-    return x if perm == tuple(range(len(perm))) else transpose_p.bind1(x, permutation=perm)
+    return x if perm == tuple(range(len(perm))) else transpose_p.bind(x, permutation=perm)
 
 
 def slice_array(
     x: Any, start: Sequence[int], limit: Sequence[int], strides: Sequence[int] | None = None
 ) -> Any:
     """The rectangular part of x from `start` up to `limit`, every `strides`-th element."""
-    return slice_p.bind1(
+    return slice_p.bind(
         x,
         start_indices=tuple(start),
         limit_indices=tuple(limit),
@@ -107,22 +107,22 @@ def slice_array(
 
 def pad(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
     """x with (low, high, interior) elements of `value` put around and between, axis by axis."""
-    return pad_p.bind1(x, value, padding_config=tuple(map(tuple, config)))
+    return pad_p.bind(x, value, padding_config=tuple(map(tuple, config)))
 
 
 def concatenate(arrays: Sequence[Any], dimension: int) -> Any:
     """Arrays of one dtype joined along an axis."""
-    return concatenate_p.bind1(*arrays, dimension=dimension)
+    return concatenate_p.bind(*arrays, dimension=dimension)
 
 
 def reduce_sum(x: Any, axes: Sequence[int]) -> Any:
     """The sum of x over the listed axes, in the dtype of x."""
-    return reduce_sum_p.bind1(x, axes=tuple(axes)) if axes else x
+    return reduce_sum_p.bind(x, axes=tuple(axes)) if axes else x
 
 
 def iota(dtype: Any, shape: Shape, dimension: int = 0) -> Any:
     """0, 1, 2, ... along one axis of an array of the given shape."""
-    return iota_p.bind1(dtype=_dtype(dtype), shape=tuple(shape), dimension=dimension)
+    return iota_p.bind(dtype=_dtype(dtype), shape=tuple(shape), dimension=dimension)
 
 
 # What rules write most often, in terms of the above.

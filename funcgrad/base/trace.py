@@ -47,10 +47,6 @@ class Primitive:
         outs = _current.get().process(self, args, params)
         return outs if self.multiple_results else outs[0]
 
-    def bind1(self, *args: Any, **params: Any) -> Any:
-        (out,) = _current.get().process(self, args, params)
-        return out
-
     def bind_list(self, args: Sequence, params: dict[str, Any]) -> tuple:
         """Apply it; always a tuple of outputs."""
         return _current.get().process(self, args, params)

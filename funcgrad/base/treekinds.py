@@ -146,7 +146,8 @@ class NamedTupleKind(Kind):
         self.head = lru_cache(CACHED_HEADS)(partial(head_of, self))
 
     def open(self, node: Any) -> tuple[Head, Children]:
-        return self.head(type(node), len(node)), node
+        # Its own `__len__` may count something else than the fields.
+        return self.head(type(node), tuple.__len__(node)), node
 
     def joiner(self, aux: Any) -> Join:
         return lambda children: aux(*children)

@@ -86,7 +86,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     aval = aval_of(operand)
     operand = as_value(operand)
     if aval.dtype == target and not weak and aval.weak_type:
-        return basis.convert_element_type_p.bind1(operand, new_dtype=target, weak_type=False)
+        return basis.convert_element_type_p.bind(operand, new_dtype=target, weak_type=False)
     if dtypes.issubdtype(aval.dtype, np.complexfloating) and not dtypes.issubdtype(
         target, np.complexfloating
     ):
@@ -216,7 +216,7 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     perm = tuple(concrete_int(p, "permutation") for p in permutation)
     if perm == tuple(range(len(aval_of(operand).shape))):
         return as_value(operand)
-    return transpose_p.bind1(operand, permutation=perm)
+    return transpose_p.bind(operand, permutation=perm)
 
 
 def zeros_like_array(x: Any) -> Any:
@@ -232,7 +232,7 @@ def stop_gradient(x: Any) -> Any:
 def _stopped(leaf: Any) -> Any:
     if not dtypes.issubdtype(aval_of(leaf).dtype, np.inexact):
         return leaf
-    return stop_gradient_p.bind1(leaf)
+    return stop_gradient_p.bind(leaf)
 
 
 def optimization_barrier(operand: Any) -> Any:

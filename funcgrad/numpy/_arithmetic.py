@@ -179,7 +179,7 @@ def power(x1: Any, x2: Any, /) -> Any:
         _check_not_negative(exponent)
     elif dtypes.issubdtype(x1.aval.dtype, np.inexact) and is_integer(x2):
         base, exponent = lift("power", [x1, x2])
-    return exponential.pow_p.bind1(base, exponent)
+    return exponential.pow_p.bind(base, exponent)
 
 
 def known_integer(x: Any) -> int | None:
@@ -207,7 +207,7 @@ def _check_not_negative(exponent: Any) -> None:
 
 def float_power(x: Any, y: Any, /) -> Any:
     """x to the power y, computed in floats."""
-    return exponential.pow_p.bind1(*inexact("float_power", x, y))
+    return exponential.pow_p.bind(*inexact("float_power", x, y))
 
 
 # extrema and functions of two numbers

@@ -81,7 +81,7 @@ def reduced(
     axes = reduced_axes(name, a, axis)
     if where is not None:
         a = choose(check_where(name, where), a, asarray(np.array(identity, a.aval.dtype)))
-    result = primitive.bind1(a, axes=axes)
+    result = primitive.bind(a, axes=axes)
     if initial is not None:
         start = convert(to_array(name, initial), a.aval.dtype)
         if start.aval.shape:

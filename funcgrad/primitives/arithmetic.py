@@ -55,47 +55,47 @@ nextafter_p = Primitive("nextafter")
 
 def sub(x: Any, y: Any) -> Any:
     """Elementwise x - y."""
-    return sub_p.bind1(x, y)
+    return sub_p.bind(x, y)
 
 
 def div(x: Any, y: Any) -> Any:
     """Elementwise x / y; integers are rounded towards zero, and x / 0 is -1."""
-    return div_p.bind1(x, y)
+    return div_p.bind(x, y)
 
 
 def rem(x: Any, y: Any) -> Any:
     """The remainder of `div`, with the sign of x; for integers x rem 0 is x."""
-    return rem_p.bind1(x, y)
+    return rem_p.bind(x, y)
 
 
 def max(x: Any, y: Any) -> Any:
     """The elementwise maximum; nan if either is nan. Ties share the gradient equally."""
-    return max_p.bind1(x, y)
+    return max_p.bind(x, y)
 
 
 def min(x: Any, y: Any) -> Any:
     """The elementwise minimum; nan if either is nan. Ties share the gradient equally."""
-    return min_p.bind1(x, y)
+    return min_p.bind(x, y)
 
 
 def abs(x: Any) -> Any:
     """|x|, real for complex x. The gradient at 0 is that of the right side, 1 (complex: 0)."""
-    return abs_p.bind1(x)
+    return abs_p.bind(x)
 
 
 def sign(x: Any) -> Any:
     """-1, 0 or 1 by the sign of x, nan for nan; x / |x| for complex x."""
-    return sign_p.bind1(x)
+    return sign_p.bind(x)
 
 
 def floor(x: Any) -> Any:
     """The largest integer not above x."""
-    return floor_p.bind1(x)
+    return floor_p.bind(x)
 
 
 def ceil(x: Any) -> Any:
     """The smallest integer not below x."""
-    return ceil_p.bind1(x)
+    return ceil_p.bind(x)
 
 
 class RoundingMethod(int):
@@ -107,12 +107,12 @@ class RoundingMethod(int):
 
 def round(x: Any, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Any:
     """The nearest integer; halves go away from zero, or to the even one."""
-    return round_p.bind1(x, rounding_method=int(rounding_method))
+    return round_p.bind(x, rounding_method=int(rounding_method))
 
 
 def nextafter(x1: Any, x2: Any) -> Any:
     """The neighbour of x1, among the numbers of its dtype, on the side of x2."""
-    return nextafter_p.bind1(x1, x2)
+    return nextafter_p.bind(x1, x2)
 
 
 # add, sub, neg, mul, div, rem

@@ -25,7 +25,7 @@ threefry2x32_p = Primitive("threefry2x32", multiple_results=True)
 
 def shift_left(x: Any, y: Any) -> Any:
     """Elementwise x << y; 0 where y is negative or not less than the number of bits."""
-    return shift_left_p.bind1(x, y)
+    return shift_left_p.bind(x, y)
 
 
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
@@ -33,7 +33,7 @@ def shift_right_arithmetic(x: Any, y: Any) -> Any:
 
     Where y is negative or not less than the number of bits, only copies of it are left.
     """
-    return shift_right_arithmetic_p.bind1(x, y)
+    return shift_right_arithmetic_p.bind(x, y)
 
 
 def shift_right_logical(x: Any, y: Any) -> Any:
@@ -41,22 +41,22 @@ def shift_right_logical(x: Any, y: Any) -> Any:
 
     The result is 0 where y is negative or not less than the number of bits.
     """
-    return shift_right_logical_p.bind1(x, y)
+    return shift_right_logical_p.bind(x, y)
 
 
 def population_count(x: Any) -> Any:
     """The number of one bits of each element, in its dtype."""
-    return population_count_p.bind1(x)
+    return population_count_p.bind(x)
 
 
 def clz(x: Any) -> Any:
     """The number of zero bits above the highest one bit of each element, in its dtype."""
-    return clz_p.bind1(x)
+    return clz_p.bind(x)
 
 
 def mulhi(x: Any, y: Any) -> Any:
     """The upper half of the bits of the exact elementwise product."""
-    return mulhi_p.bind1(x, y)
+    return mulhi_p.bind(x, y)
 
 
 def bit_count(dtype: Any) -> int:

@@ -117,7 +117,7 @@ def _guarded(axis: BatchAxis, on: Any, operand: Any, batched: bool) -> Any:
     Their results are not selected, but 0 times an infinite derivative would be nan.
     """
     value = to_front(axis, operand, 0 if batched else None)
-    return select_members(on, stop_gradient_p.bind1(value), value)
+    return select_members(on, stop_gradient_p.bind(value), value)
 
 
 def cond_partial(trace: Partial, args: Sequence, params: dict[str, Any]) -> tuple:

@@ -27,12 +27,12 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
 
     A narrower dtype adds a trailing axis, a wider one consumes the trailing axis.
     """
-    return bitcast_convert_type_p.bind1(operand, new_dtype=dtypes.canonicalize_dtype(new_dtype))
+    return bitcast_convert_type_p.bind(operand, new_dtype=dtypes.canonicalize_dtype(new_dtype))
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """The operand rounded to a float format of that many exponent and mantissa bits."""
-    return reduce_precision_p.bind1(
+    return reduce_precision_p.bind(
         operand, exponent_bits=int(exponent_bits), mantissa_bits=int(mantissa_bits)
     )
 
@@ -79,7 +79,7 @@ def convert_forward(
     primals: Sequence, tangents: Sequence, new_dtype: Any, weak_type: bool
 ) -> tuple:
     (x,), (t,) = primals, tangents
-    out = convert_element_type_p.bind1(x, new_dtype=new_dtype, weak_type=weak_type)
+    out = convert_element_type_p.bind(x, new_dtype=new_dtype, weak_type=weak_type)
     if not dtypes.issubdtype(new_dtype, np.inexact):
         return (out,), (None,)
     return (out,), (convert(t, new_dtype, weak_type),)
@@ -195,9 +195,9 @@ def reduce_precision_evaluate(xp: Any, x: Any, exponent_bits: int, mantissa_bits
 
 elementwise(reduce_precision_p, FLOAT, reduce_precision_evaluate)
 forward.elementwise(
-    reduce_precision_p, lambda t, out, x, **params: reduce_precision_p.bind1(t, **params)
+    reduce_precision_p, lambda t, out, x, **params: reduce_precision_p.bind(t, **params)
 )
-backward.unary(reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind1(ct, **params))
+backward.unary(reduce_precision_p, lambda ct, x, **params: reduce_precision_p.bind(ct, **params))
 
 
 def reduce_precision_lower(x: Expr, exponent_bits: int, mantissa_bits: int) -> Expr:

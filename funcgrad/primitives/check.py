@@ -91,7 +91,7 @@ def check_collected(watch: Watch, eqn: Eqn, values: Sequence[Any]) -> tuple:
     wanted = tuple(s for s in sites if watch.asks_for(s.category))
     if not wanted:
         return ()
-    failed, number, *rest = [strong(stop_gradient_p.bind1(v)) for v in values]
+    failed, number, *rest = [strong(stop_gradient_p.bind(v)) for v in values]
     if len(wanted) < len(sites):
         failed = bitwise_and(failed, any_number(number, wanted))
     failure = failure_of([failed, number, *rest], sites)

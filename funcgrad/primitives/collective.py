@@ -121,7 +121,7 @@ def reducer(
             out, at = combined(axis, x, axis_index_groups, lambda v: reduce(v, (0,)))
         rest = tuple(n for n in axes if n != axis.name)
         if rest:
-            out = primitive.bind1(out, axes=rest, axis_index_groups=None)
+            out = primitive.bind(out, axes=rest, axis_index_groups=None)
         return (out,), (at,)
 
     evaluate_rules[primitive] = evaluate
@@ -135,7 +135,7 @@ def times(x: Any, size: int) -> Any:
 
 reducer(psum_p, "add", reduce_sum, times)
 forward.linear(psum_p)
-backward.unary(psum_p, lambda ct, x, **params: psum_p.bind1(ct, **params))
+backward.unary(psum_p, lambda ct, x, **params: psum_p.bind(ct, **params))
 
 reducer(pmax_p, "maximum", reduce_max, lambda x, size: x)
 reducer(pmin_p, "minimum", reduce_min, lambda x, size: x)
@@ -146,10 +146,10 @@ def extremum_forward(primitive: Primitive) -> Callable:
 
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
         (x,), (t,) = primals, tangents
-        out = primitive.bind1(x, **params)
+        out = primitive.bind(x, **params)
         attained = convert(eq(x, out), aval_of(t).dtype)
-        total = psum_p.bind1(mul(attained, t), **params)
-        return (out,), (div(total, psum_p.bind1(attained, **params)),)
+        total = psum_p.bind(mul(attained, t), **params)
+        return (out,), (div(total, psum_p.bind(attained, **params)),)
 
     return rule
 

@@ -42,52 +42,52 @@ xor_p = Primitive("xor")
 
 def ne(x: Any, y: Any) -> Any:
     """Elementwise x != y."""
-    return ne_p.bind1(x, y)
+    return ne_p.bind(x, y)
 
 
 def lt(x: Any, y: Any) -> Any:
     """Elementwise x < y; complex numbers are not ordered."""
-    return lt_p.bind1(x, y)
+    return lt_p.bind(x, y)
 
 
 def le(x: Any, y: Any) -> Any:
     """Elementwise x <= y."""
-    return le_p.bind1(x, y)
+    return le_p.bind(x, y)
 
 
 def gt(x: Any, y: Any) -> Any:
     """Elementwise x > y."""
-    return gt_p.bind1(x, y)
+    return gt_p.bind(x, y)
 
 
 def ge(x: Any, y: Any) -> Any:
     """Elementwise x >= y."""
-    return ge_p.bind1(x, y)
+    return ge_p.bind(x, y)
 
 
 def is_finite(x: Any) -> Any:
     """Elementwise: neither infinite nor nan."""
-    return is_finite_p.bind1(x)
+    return is_finite_p.bind(x)
 
 
 def bitwise_not(x: Any) -> Any:
     """Elementwise ~x; logical negation of booleans."""
-    return not_p.bind1(x)
+    return not_p.bind(x)
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
     """Elementwise x & y of booleans or integers."""
-    return and_p.bind1(x, y)
+    return and_p.bind(x, y)
 
 
 def bitwise_or(x: Any, y: Any) -> Any:
     """Elementwise x | y of booleans or integers."""
-    return or_p.bind1(x, y)
+    return or_p.bind(x, y)
 
 
 def bitwise_xor(x: Any, y: Any) -> Any:
     """Elementwise x ^ y of booleans or integers."""
-    return xor_p.bind1(x, y)
+    return xor_p.bind(x, y)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
@@ -97,7 +97,7 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
 def clamp(min: Any, x: Any, max: Any) -> Any:
     """x limited to the range min..max; the bounds are scalars or shaped like x."""
-    return clamp_p.bind1(min, x, max)
+    return clamp_p.bind(min, x, max)
 
 
 def comparing(compare: Callable[[Any, Any], Any]) -> Rule:

@@ -109,7 +109,7 @@ def dot(
     if preferred_element_type is not None:
         preferred_element_type = dtypes.check_user_dtype(preferred_element_type, "dot_general")
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
-    return dot_general_p.bind1(
+    return dot_general_p.bind(
         lhs,
         rhs,
         dimension_numbers=(
@@ -207,13 +207,13 @@ def dot_evaluate(
 
 
 def dot_forward(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
-    out = dot_general_p.bind1(*primals, **params)
+    out = dot_general_p.bind(*primals, **params)
     if not dtypes.issubdtype(aval_of(out).dtype, np.inexact):
         return (out,), (None,)
     (x, y), (x_dot, y_dot) = primals, tangents
-    total = None if x_dot is None else dot_general_p.bind1(x_dot, y, **params)
+    total = None if x_dot is None else dot_general_p.bind(x_dot, y, **params)
     if y_dot is not None:
-        total = forward.add_tangents(total, dot_general_p.bind1(x, y_dot, **params))
+        total = forward.add_tangents(total, dot_general_p.bind(x, y_dot, **params))
     return (out,), (total,)
 
 
@@ -268,7 +268,7 @@ def dot_batch(
         where = len(batch[0]) + splits[0].free.index(left)
     else:
         where = len(batch[0]) + len(splits[0].free) + splits[1].free.index(right)
-    out = dot_general_p.bind1(*values, dimension_numbers=(contract, batch), **params)
+    out = dot_general_p.bind(*values, dimension_numbers=(contract, batch), **params)
     return (out,), (where,)
 
 

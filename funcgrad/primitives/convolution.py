@@ -115,7 +115,7 @@ def conv_general_dilated(
         preferred_element_type = dtypes.check_user_dtype(
             preferred_element_type, "conv_general_dilated"
         )
-    return conv_general_dilated_p.bind1(
+    return conv_general_dilated_p.bind(
         lhs,
         rhs,
         window_strides=strides,
@@ -345,7 +345,7 @@ def conv_batch(axis: Any, values: Sequence, axes: Sequence, **params: Any) -> tu
     groups = params["feature_group_count"] * params["batch_group_count"]
 
     def bind(lhs: Any, rhs: Any, **changes: Any) -> Any:
-        return conv_general_dilated_p.bind1(lhs, rhs, **{**params, **changes})
+        return conv_general_dilated_p.bind(lhs, rhs, **{**params, **changes})
 
     if axis.size == 0:
         return (_empty_batch(values, axes, params),), (0,)
@@ -396,8 +396,8 @@ evaluate_rules[conv_general_dilated_p] = single(conv_evaluate)
 abstract_rules[conv_general_dilated_p] = pure(conv_abstract)
 forward.elementwise(
     conv_general_dilated_p,
-    lambda t, out, x, w, **params: conv_general_dilated_p.bind1(t, w, **params),
-    lambda t, out, x, w, **params: conv_general_dilated_p.bind1(x, t, **params),
+    lambda t, out, x, w, **params: conv_general_dilated_p.bind(t, w, **params),
+    lambda t, out, x, w, **params: conv_general_dilated_p.bind(x, t, **params),
 )
 backward.rules[conv_general_dilated_p] = conv_backward
 batching.rules[conv_general_dilated_p] = conv_batch

@@ -45,7 +45,7 @@ cumlogsumexp_p = Primitive("cumlogsumexp")
 
 
 def _bind(primitive: Primitive, operand: Any, axis: int, reverse: bool) -> Any:
-    return primitive.bind1(operand, axis=int(axis), reverse=bool(reverse))
+    return primitive.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
@@ -228,7 +228,7 @@ def cumulative_forward(primitive: Primitive, tangent: Callable) -> None:
 
     def rule(primals: Sequence, tangents: Sequence, axis: int, reverse: bool) -> tuple:
         (x,), (t,) = primals, tangents
-        out = primitive.bind1(x, axis=axis, reverse=reverse)
+        out = primitive.bind(x, axis=axis, reverse=reverse)
         empty = not aval_of(x).shape[axis]
         return (out,), (t if empty else tangent(t, out, x, axis, reverse),)
 

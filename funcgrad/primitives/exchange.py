@@ -45,7 +45,7 @@ def ppermute_abstract(x: ShapedArray, axis_name: AxisName, perm: tuple) -> tuple
 
 
 def ppermute_backward(ct: Any, x: Any, axis_name: AxisName, perm: tuple) -> Any:
-    return ppermute_p.bind1(ct, axis_name=axis_name, perm=tuple((d, s) for s, d in perm))
+    return ppermute_p.bind(ct, axis_name=axis_name, perm=tuple((d, s) for s, d in perm))
 
 
 def ppermute_batch(
@@ -100,7 +100,7 @@ def all_gather_batch(
 ) -> tuple:
     x = to_front(axis, values[0], axes[0])
     if axis.name not in axis_name:
-        out = all_gather_p.bind1(x, axis_name=axis_name, dim=dim + 1, tiled=tiled, **params)
+        out = all_gather_p.bind(x, axis_name=axis_name, dim=dim + 1, tiled=tiled, **params)
         return (out,), (0,)
     groups: Groups = params["axis_index_groups"]
     out, at = combined(axis, x, groups, lambda v: joined_members(v, dim, tiled))
@@ -119,7 +119,7 @@ def joined_members(x: Any, dim: int, tiled: bool) -> Any:
 evaluate_rules[all_gather_p] = single(all_gather_evaluate)
 abstract_rules[all_gather_p] = all_gather_abstract
 forward.linear(all_gather_p)
-backward.unary(all_gather_p, lambda ct, x, **params: reduce_scatter_p.bind1(ct, **params))
+backward.unary(all_gather_p, lambda ct, x, **params: reduce_scatter_p.bind(ct, **params))
 batching.rules[all_gather_p] = all_gather_batch
 
 
@@ -167,7 +167,7 @@ def reduce_scatter_batch(
 ) -> tuple:
     x = to_front(axis, values[0], axes[0])
     if axis.name not in axis_name:
-        out = reduce_scatter_p.bind1(x, axis_name=axis_name, dim=dim + 1, tiled=tiled, **params)
+        out = reduce_scatter_p.bind(x, axis_name=axis_name, dim=dim + 1, tiled=tiled, **params)
         return (out,), (0,)
 
     def exchange(members: Any) -> Any:
@@ -184,7 +184,7 @@ def reduce_scatter_batch(
 evaluate_rules[reduce_scatter_p] = single(reduce_scatter_evaluate)
 abstract_rules[reduce_scatter_p] = reduce_scatter_abstract
 forward.linear(reduce_scatter_p)
-backward.unary(reduce_scatter_p, lambda ct, x, **params: all_gather_p.bind1(ct, **params))
+backward.unary(reduce_scatter_p, lambda ct, x, **params: all_gather_p.bind(ct, **params))
 batching.rules[reduce_scatter_p] = reduce_scatter_batch
 
 
@@ -213,7 +213,7 @@ def all_to_all_abstract(
 
 
 def all_to_all_backward(ct: Any, x: Any, split_axis: int, concat_axis: int, **params: Any) -> Any:
-    return all_to_all_p.bind1(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
+    return all_to_all_p.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)
 
 
 def all_to_all_batch(
@@ -227,7 +227,7 @@ def all_to_all_batch(
 ) -> tuple:
     x = to_front(axis, values[0], axes[0])
     if axis_name != axis.name:
-        out = all_to_all_p.bind1(
+        out = all_to_all_p.bind(
             x,
             axis_name=axis_name,
             split_axis=split_axis + 1,

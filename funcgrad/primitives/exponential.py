@@ -39,12 +39,12 @@ logistic_p = Primitive("logistic")
 
 def square(x: Any) -> Any:
     """x * x."""
-    return square_p.bind1(x)
+    return square_p.bind(x)
 
 
 def integer_pow(x: Any, y: int) -> Any:
     """x to a fixed integer power, by repeated multiplication."""
-    return integer_pow_p.bind1(x, y=int(y))
+    return integer_pow_p.bind(x, y=int(y))
 
 
 def pow(x: Any, y: Any) -> Any:
@@ -54,7 +54,7 @@ def pow(x: Any, y: Any) -> Any:
     """
     if isinstance(y, int) and not isinstance(y, bool):
         return integer_pow(x, y)
-    return pow_p.bind1(x, y)
+    return pow_p.bind(x, y)
 
 
 def reciprocal(x: Any) -> Any:
@@ -64,47 +64,47 @@ def reciprocal(x: Any) -> Any:
 
 def sqrt(x: Any) -> Any:
     """The square root; nan below zero, and for complex x the one with real part >= 0."""
-    return sqrt_p.bind1(x)
+    return sqrt_p.bind(x)
 
 
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)."""
-    return rsqrt_p.bind1(x)
+    return rsqrt_p.bind(x)
 
 
 def cbrt(x: Any) -> Any:
     """The real cube root, negative for negative x."""
-    return cbrt_p.bind1(x)
+    return cbrt_p.bind(x)
 
 
 def exp(x: Any) -> Any:
     """e to the x."""
-    return exp_p.bind1(x)
+    return exp_p.bind(x)
 
 
 def exp2(x: Any) -> Any:
     """2 to the x."""
-    return exp2_p.bind1(x)
+    return exp2_p.bind(x)
 
 
 def expm1(x: Any) -> Any:
     """exp(x) - 1, accurate near 0."""
-    return expm1_p.bind1(x)
+    return expm1_p.bind(x)
 
 
 def log(x: Any) -> Any:
     """The natural logarithm."""
-    return log_p.bind1(x)
+    return log_p.bind(x)
 
 
 def log1p(x: Any) -> Any:
     """log(1 + x), accurate near 0."""
-    return log1p_p.bind1(x)
+    return log1p_p.bind(x)
 
 
 def logistic(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    return logistic_p.bind1(x)
+    return logistic_p.bind(x)
 
 
 # pow
@@ -137,7 +137,7 @@ def pow_partial_base(t: Any, out: Any, x: Any, y: Any) -> Any:
     """y x^(y - 1), and 0 where y is 0 whatever x is."""
     zero = eq(y, full_like(y, 0))
     exponent = select_n(zero, sub(y, full_like(y, 1)), full_like(y, 1))
-    slope = mul(convert(y, aval_of(x).dtype), pow_p.bind1(x, exponent))
+    slope = mul(convert(y, aval_of(x).dtype), pow_p.bind(x, exponent))
     return mul(t, slope)
 
 

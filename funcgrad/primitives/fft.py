@@ -54,7 +54,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     else:
         x = convert(x, dtypes.to_inexact(dtype))
     lengths = canonical_shape(tuple(fft_lengths), "fft_lengths")
-    return fft_p.bind1(x, fft_type=kind, fft_lengths=lengths) if lengths else x
+    return fft_p.bind(x, fft_type=kind, fft_lengths=lengths) if lengths else x
 
 
 def _fft_type(given: FftType | str) -> FftType:
@@ -117,12 +117,12 @@ def fft_backward(ct: Any, x: Linear, fft_type: FftType, fft_lengths: tuple[int, 
     size, last = math.prod(fft_lengths), fft_lengths[-1]
     if fft_type == FftType.RFFT:
         halved = weigh_pairs(conj(ct), last, 0.5)
-        back = fft_p.bind1(halved, fft_type=FftType.IRFFT, fft_lengths=fft_lengths)
+        back = fft_p.bind(halved, fft_type=FftType.IRFFT, fft_lengths=fft_lengths)
         return mul(back, scalar_like(size, back))
     if fft_type == FftType.IRFFT:
-        back = fft_p.bind1(ct, fft_type=FftType.RFFT, fft_lengths=fft_lengths)
+        back = fft_p.bind(ct, fft_type=FftType.RFFT, fft_lengths=fft_lengths)
         return conj(mul(weigh_pairs(back, last, 2), scalar_like(1 / max(size, 1), back)))
-    return fft_p.bind1(ct, fft_type=fft_type, fft_lengths=fft_lengths)
+    return fft_p.bind(ct, fft_type=fft_type, fft_lengths=fft_lengths)
 
 
 evaluate_rules[fft_p] = single(fft_evaluate)

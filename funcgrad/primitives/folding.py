@@ -132,7 +132,7 @@ def _weak(operand: Any, init: Any) -> bool:
 def _by_monoid(monoid: Primitive, operand: Any, init: Any, dims: tuple[int, ...]) -> Any:
     out = REDUCERS[monoid](operand, dims)
     if not is_identity(init, monoid):
-        out = monoid.bind1(broadcast_in_dim(init, aval_of(out).shape, ()), out)
+        out = monoid.bind(broadcast_in_dim(init, aval_of(out).shape, ()), out)
     return convert(out, aval_of(out).dtype, _weak(operand, init))
 
 

@@ -25,32 +25,32 @@ complex_digamma_p = Primitive("complex_digamma")
 
 def gamma(x: Any) -> Any:
     """The gamma function, (x - 1)! at whole numbers; nan at its poles -1, -2, ..., inf at 0."""
-    return gamma_p.bind1(x)
+    return gamma_p.bind(x)
 
 
 def betaln(a: Any, b: Any) -> Any:
     """log |B(a, b)|, accurate also for large arguments."""
-    return betaln_p.bind1(a, b)
+    return betaln_p.bind(a, b)
 
 
 def poch(z: Any, m: Any) -> Any:
     """The rising factorial gamma(z + m) / gamma(z)."""
-    return poch_p.bind1(z, m)
+    return poch_p.bind(z, m)
 
 
 def binom(n: Any, k: Any) -> Any:
     """The binomial coefficient n over k, for real n and k too."""
-    return binom_p.bind1(n, k)
+    return binom_p.bind(n, k)
 
 
 def complex_lgamma(z: Any) -> Any:
     """The branch of log(gamma(z)) that is real for real z > 0 and analytic but for z <= 0."""
-    return complex_lgamma_p.bind1(z)
+    return complex_lgamma_p.bind(z)
 
 
 def complex_digamma(z: Any) -> Any:
     """The derivative of complex_lgamma."""
-    return complex_digamma_p.bind1(z)
+    return complex_digamma_p.bind(z)
 
 
 def gamma_evaluate(special: Any, xp: Any, x: Any) -> Any:

@@ -182,11 +182,11 @@ def gather_abstract(
 
 def gather_forward(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
     x, indices = primals
-    out = gather_p.bind1(x, indices, **params)
+    out = gather_p.bind(x, indices, **params)
     if tangents[0] is None:
         return (out,), (None,)
     fill = 0 if params["mode"] is GatherScatterMode.FILL_OR_DROP else None
-    return (out,), (gather_p.bind1(tangents[0], indices, **{**params, "fill_value": fill}),)
+    return (out,), (gather_p.bind(tangents[0], indices, **{**params, "fill_value": fill}),)
 
 
 def gather_backward(
@@ -244,7 +244,7 @@ def gather_batch(
     else:
         # Members index one operand: together their windows may overlap and be in any order.
         unique_indices = indices_are_sorted = False
-    out = gather_p.bind1(
+    out = gather_p.bind(
         x,
         indices,
         dimension_numbers=GatherDimensionNumbers(

@@ -19,7 +19,7 @@ sph_legendre_p = Primitive("sph_legendre")
 
 def bessel_jn(x: Any, order: int) -> Any:
     """J_order(x), Bessel's function of the first kind, for a whole order."""
-    return bessel_jn_p.bind1(x, order=order)
+    return bessel_jn_p.bind(x, order=order)
 
 
 def sph_legendre(theta: Any, n: Any, m: Any) -> Any:
@@ -27,7 +27,7 @@ def sph_legendre(theta: Any, n: Any, m: Any) -> Any:
 
     It is 0 where |m| > n.
     """
-    return sph_legendre_p.bind1(theta, n, m)
+    return sph_legendre_p.bind(theta, n, m)
 
 
 elementwise(bessel_jn_p, FLOAT, in_float64(lambda special, xp, x, order: special.jv(order, x)))

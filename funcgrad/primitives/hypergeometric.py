@@ -24,12 +24,12 @@ hyp2f1_grad_p = Primitive("hyp2f1_grad")
 
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """Kummer's function 1F1(a; b; x), the sum of (a)_k x^k / ((b)_k k!)."""
-    return hyp1f1_p.bind1(a, b, x)
+    return hyp1f1_p.bind(a, b, x)
 
 
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     """Gauss's function 2F1(a, b; c; x), the sum of (a)_k (b)_k x^k / ((c)_k k!); inf for x > 1."""
-    return hyp2f1_p.bind1(a, b, c, x)
+    return hyp2f1_p.bind(a, b, c, x)
 
 
 # The series are summed to the last digit; where that takes more terms, the sum is nan.
@@ -129,7 +129,7 @@ def hyp1f1_grad_partial_x(t: Any, out: Any, a: Any, b: Any, x: Any, wrt: int) ->
     a, b, x = broadcast_all(a, b, x)
     one = scalar_like(1, x)
     of_ratio = (div(one, b), neg(div(a, mul(b, b))))[wrt]
-    rest = mul(div(a, b), shifted(hyp1f1_grad_p.bind1, (a, b), x, wrt=wrt))
+    rest = mul(div(a, b), shifted(hyp1f1_grad_p.bind, (a, b), x, wrt=wrt))
     return mul(t, add(mul(of_ratio, shifted(hyp1f1, (a, b), x)), rest))
 
 
@@ -138,12 +138,12 @@ def hyp2f1_grad_partial_x(t: Any, out: Any, a: Any, b: Any, c: Any, x: Any, wrt:
     a, b, c, x = broadcast_all(a, b, c, x)
     product = mul(a, b)
     of_ratio = (div(b, c), div(a, c), neg(div(product, mul(c, c))))[wrt]
-    rest = mul(div(product, c), shifted(hyp2f1_grad_p.bind1, (a, b, c), x, wrt=wrt))
+    rest = mul(div(product, c), shifted(hyp2f1_grad_p.bind, (a, b, c), x, wrt=wrt))
     return mul(t, add(mul(of_ratio, shifted(hyp2f1, (a, b, c), x)), rest))
 
 
 def in_parameter(primitive: Primitive, i: int) -> Callable:
-    return lambda t, out, *args: mul(t, primitive.bind1(*args, wrt=i))
+    return lambda t, out, *args: mul(t, primitive.bind(*args, wrt=i))
 
 
 once = no_derivative("A hypergeometric function is differentiable only once", "its parameters")

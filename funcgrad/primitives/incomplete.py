@@ -42,27 +42,27 @@ regularized_incomplete_beta_grad_p = Primitive("regularized_incomplete_beta_grad
 
 def igamma(a: Any, x: Any) -> Any:
     """P(a, x), the cdf of Gamma(a, 1) at x: the lower incomplete gamma, regularized."""
-    return igamma_p.bind1(a, x)
+    return igamma_p.bind(a, x)
 
 
 def igammac(a: Any, x: Any) -> Any:
     """1 - igamma(a, x), accurate also where igamma is close to 1."""
-    return igammac_p.bind1(a, x)
+    return igammac_p.bind(a, x)
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
     """The derivative of igamma(a, x) with respect to a."""
-    return igamma_grad_a_p.bind1(a, x)
+    return igamma_grad_a_p.bind(a, x)
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:
     """How a sample x of Gamma(a, 1) moves with a, its place among all samples held fixed."""
-    return neg(igamma_grad_ratio_p.bind1(a, x, order=1))
+    return neg(igamma_grad_ratio_p.bind(a, x, order=1))
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function: the cdf of Beta(a, b) at x."""
-    return regularized_incomplete_beta_p.bind1(a, b, x)
+    return regularized_incomplete_beta_p.bind(a, b, x)
 
 
 # The double exponential rule for integrals from 0 to infinity: 91 points, good for 13 digits where
@@ -217,7 +217,7 @@ def gamma_log_slope(a: Any, x: Any, n: int) -> Any:
 
 
 def ratio_partial_a(t: Any, out: Any, a: Any, x: Any, order: int) -> Any:
-    following = igamma_grad_ratio_p.bind1(a, x, order=order + 1)
+    following = igamma_grad_ratio_p.bind(a, x, order=order + 1)
     return mul(t, sub(following, mul(out, gamma_log_slope(a, x, 1))))
 
 
@@ -236,7 +236,7 @@ forward.elementwise(igamma_grad_ratio_p, ratio_partial_a, ratio_partial_x)
 elementwise(igamma_grad_a_p, FLOAT, in_float64(igamma_grad_a_evaluate))
 forward.elementwise(
     igamma_grad_a_p,
-    lambda t, out, a, x: mul(t, mul(gamma_density(a, x), igamma_grad_ratio_p.bind1(a, x, order=2))),
+    lambda t, out, a, x: mul(t, mul(gamma_density(a, x), igamma_grad_ratio_p.bind(a, x, order=2))),
     lambda t, out, a, x: mul(t, mul(gamma_density(a, x), gamma_log_slope(a, x, 1))),
 )
 
@@ -331,7 +331,7 @@ def betainc_grad(orders: tuple[int, int]) -> Callable:
     """The partial derivative of a derivative, or of betainc itself, that has these orders."""
 
     def partial(t: Any, out: Any, a: Any, b: Any, x: Any, **_: Any) -> Any:
-        return mul(t, regularized_incomplete_beta_grad_p.bind1(a, b, x, orders=orders))
+        return mul(t, regularized_incomplete_beta_grad_p.bind(a, b, x, orders=orders))
 
     return partial
 

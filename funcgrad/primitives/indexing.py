@@ -63,7 +63,7 @@ def gather(
     """
     parsed = GatherScatterMode.from_any("promise_in_bounds" if mode is None else mode)
     fills = parsed is GatherScatterMode.FILL_OR_DROP
-    return gather_p.bind1(
+    return gather_p.bind(
         operand,
         start_indices,
         dimension_numbers=GatherDimensionNumbers(*_hashable(dimension_numbers)),
@@ -235,7 +235,7 @@ def _bind_scatter(
     combine = COMBINE.get(primitive)
     if combine is not None:
         program = combine_program(combine, aval_of(arrays[0]).dtype)
-    return primitive.bind1(
+    return primitive.bind(
         *arrays,
         update_jaxpr=program,
         update_consts=(),

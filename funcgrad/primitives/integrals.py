@@ -28,37 +28,37 @@ spence_p = Primitive("spence")
 
 def expi(x: Any) -> Any:
     """The integral of e^t / t from -infinity to x, its principal value for x > 0."""
-    return expi_p.bind1(x)
+    return expi_p.bind(x)
 
 
 def expn(n: Any, x: Any) -> Any:
     """The integral of e^(-x t) / t^n from 1 to infinity; nan for n < 0 or x < 0."""
-    return expn_p.bind1(n, x)
+    return expn_p.bind(n, x)
 
 
 def sine_integral(x: Any) -> Any:
     """The integral of sin(t) / t from 0 to x."""
-    return sine_integral_p.bind1(x)
+    return sine_integral_p.bind(x)
 
 
 def cosine_integral(x: Any) -> Any:
     """Minus the integral of cos(t) / t from x to infinity, its real part for x < 0."""
-    return cosine_integral_p.bind1(x)
+    return cosine_integral_p.bind(x)
 
 
 def fresnel_sine(x: Any) -> Any:
     """The integral of sin(pi t^2 / 2) from 0 to x."""
-    return fresnel_sine_p.bind1(x)
+    return fresnel_sine_p.bind(x)
 
 
 def fresnel_cosine(x: Any) -> Any:
     """The integral of cos(pi t^2 / 2) from 0 to x."""
-    return fresnel_cosine_p.bind1(x)
+    return fresnel_cosine_p.bind(x)
 
 
 def spence(x: Any) -> Any:
     """The integral of log(t) / (1 - t) from 1 to x: the dilogarithm of 1 - x; nan for x < 0."""
-    return spence_p.bind1(x)
+    return spence_p.bind(x)
 
 
 def powers(z: Any, coefficients: Sequence[float]) -> Any:

@@ -51,37 +51,37 @@ threefry_prng_impl = PRNGImpl("threefry2x32", "fry", (2,))
 
 def random_seed(seeds: Any, impl: PRNGImpl = threefry_prng_impl) -> Any:
     """A key for each integer of `seeds`."""
-    return random_seed_p.bind1(seeds, impl=impl)
+    return random_seed_p.bind(seeds, impl=impl)
 
 
 def random_split(keys: Any, shape: Sequence[int]) -> Any:
     """For each key, an array of that shape of new ones."""
-    return random_split_p.bind1(keys, shape=tuple(shape))
+    return random_split_p.bind(keys, shape=tuple(shape))
 
 
 def random_fold_in(keys: Any, msgs: Any) -> Any:
     """Elementwise a new key made of a key and a uint32 number."""
-    return random_fold_in_p.bind1(keys, msgs)
+    return random_fold_in_p.bind(keys, msgs)
 
 
 def random_bits(keys: Any, bit_width: int, shape: Sequence[int]) -> Any:
     """For each key, an array of that shape of unsigned integers, every bit of them random."""
-    return random_bits_p.bind1(keys, bit_width=bit_width, shape=tuple(shape))
+    return random_bits_p.bind(keys, bit_width=bit_width, shape=tuple(shape))
 
 
 def random_wrap(base_arr: Any, impl: PRNGImpl = threefry_prng_impl) -> Any:
     """Keys from their words, uint32[..., 2]."""
-    return random_wrap_p.bind1(base_arr, impl=impl)
+    return random_wrap_p.bind(base_arr, impl=impl)
 
 
 def random_unwrap(keys: Any) -> Any:
     """The words of keys, uint32[..., 2]."""
-    return random_unwrap_p.bind1(keys)
+    return random_unwrap_p.bind(keys)
 
 
 def random_clone(keys: Any) -> Any:
     """The same keys, which the check of `debug_key_reuse` takes for new ones."""
-    return random_clone_p.bind1(keys)
+    return random_clone_p.bind(keys)
 
 
 # words and keys

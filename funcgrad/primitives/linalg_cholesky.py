@@ -37,7 +37,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     Returns:
         [..., n, n]; nan in the whole triangle where x is not positive definite.
     """
-    return cholesky_p.bind1(symmetrize(x) if symmetrize_input else x)
+    return cholesky_p.bind(symmetrize(x) if symmetrize_input else x)
 
 
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
@@ -47,7 +47,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
         r_matrix: [..., n, n], upper triangular, real.
         w_vector: [..., n].
     """
-    return cholesky_update_p.bind1(r_matrix, w_vector)
+    return cholesky_update_p.bind(r_matrix, w_vector)
 
 
 def symmetric_product(
@@ -64,7 +64,7 @@ def symmetric_product(
         a_matrix: real [..., m, n].
         c_matrix: [..., m, m].
     """
-    out = symmetric_product_p.bind1(a_matrix, c_matrix, alpha=float(alpha), beta=float(beta))
+    out = symmetric_product_p.bind(a_matrix, c_matrix, alpha=float(alpha), beta=float(beta))
     return add(lower_part(out), transposed(lower_part(out, -1))) if symmetrize_output else out
 
 
@@ -84,7 +84,7 @@ def cholesky_tangent(factor: Any, moved: Any) -> Any:
 
 
 def cholesky_forward(primals: Sequence, tangents: Sequence) -> tuple:
-    out = cholesky_p.bind1(*primals)
+    out = cholesky_p.bind(*primals)
     return (out,), (cholesky_tangent(out, *tangents),)
 
 
@@ -132,7 +132,7 @@ def update_evaluate(xp: Any, outs: Sequence[ShapedArray], r: Any, w: Any) -> Seq
 def update_forward(primals: Sequence, tangents: Sequence) -> tuple:
     r, w = primals
     dr, dw = map(instantiate_zeros, primals, tangents)
-    out = cholesky_update_p.bind1(r, w)
+    out = cholesky_update_p.bind(r, w)
     moved = add(matmul(transposed(dr), r), matmul(column(dw), transposed(column(w))))
     tangent = cholesky_tangent(transposed(out), add(moved, transposed(moved)))
     return (out,), (transposed(tangent),)

@@ -45,7 +45,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
         pivots: int32 [..., k].
         permutation_size: how many rows there are, at least k.
     """
-    return lu_pivots_to_permutation_p.bind1(pivots, permutation_size=permutation_size)
+    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 
 def lu_solve(lu: Any, permutation: Any, b: Any, trans: int = 0) -> Any:

@@ -99,7 +99,7 @@ def step(u: Any, a: float, b: float, c: float) -> Any:
         moved = mul(matmul(upper, adjoint(lower)), scalar_like((a - ratio) / root, u))
     else:
         gram = matmul(adjoint(u), u)
-        factor = cholesky_p.bind1(add(identity_like(gram), mul(gram, scalar_like(c, gram))))
+        factor = cholesky_p.bind(add(identity_like(gram), mul(gram, scalar_like(c, gram))))
         half = triangular_solve(factor, u, lower=True, transpose_a=True, conjugate_a=True)
         moved = mul(triangular_solve(factor, half, lower=True), scalar_like(a - ratio, u))
     return add(mul(u, scalar_like(ratio, u)), moved)

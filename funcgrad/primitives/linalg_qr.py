@@ -59,7 +59,7 @@ def householder_product(a: Any, taus: Any) -> Any:
         a: [..., m, n] with m >= n; v_i stands in column i below the diagonal, which counts as 1.
         taus: [..., k] with k <= n.
     """
-    return householder_product_p.bind1(a, taus)
+    return householder_product_p.bind(a, taus)
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
@@ -71,7 +71,7 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
         c: [..., m, columns] if `left`, else [..., rows, m].
         transpose: use the conjugate transpose of Q.
     """
-    return ormqr_p.bind1(a, taus, c, left=left, transpose=transpose)
+    return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)
 
 
 # qr

@@ -61,7 +61,7 @@ def triangular_solve(
     shape = aval_of(b).shape
     if vector:
         b = reshape(b, (*shape, 1) if left_side else (*shape[:-1], 1, *shape[-1:]))
-    out = triangular_solve_p.bind1(
+    out = triangular_solve_p.bind(
         a,
         b,
         left_side=left_side,
@@ -86,7 +86,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     Returns:
         An array shaped like b; nan where A is singular, unless `perturb_singular`.
     """
-    return tridiagonal_solve_p.bind1(dl, d, du, b, perturb_singular=perturb_singular)
+    return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
 
 
 # triangular_solve
@@ -160,7 +160,7 @@ triangular_solve_p = matrix_primitive(
 def triangular_forward(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
     """op(a) dX = db - op(da) X, or the same from the other side."""
     (a, b), (da, rhs) = primals, tangents
-    x = triangular_solve_p.bind1(a, b, **params)
+    x = triangular_solve_p.bind(a, b, **params)
     if da is not None:
         k = 1 if params["unit_diagonal"] else 0
         da = lower_part(da, -k) if params["lower"] else upper_part(da, k)
@@ -168,7 +168,7 @@ def triangular_forward(primals: Sequence, tangents: Sequence, **params: Any) -> 
         da = conj(da) if params["conjugate_a"] else da
         moved = matmul(da, x) if params["left_side"] else matmul(x, da)
         rhs = add_tangents(rhs, neg(moved))
-    return (x,), (triangular_solve_p.bind1(a, rhs, **params),)
+    return (x,), (triangular_solve_p.bind(a, rhs, **params),)
 
 
 def triangular_backward(
@@ -176,7 +176,7 @@ def triangular_backward(
 ) -> list[Any]:
     if is_linear(a):
         raise TypeError("triangular_solve is not linear in its matrix a")
-    return [None, triangular_solve_p.bind1(a, cts[0], transpose_a=not transpose_a, **params)]
+    return [None, triangular_solve_p.bind(a, cts[0], transpose_a=not transpose_a, **params)]
 
 
 def triangular_batch(
@@ -191,7 +191,7 @@ def triangular_batch(
     b = moveaxis(b, axes[1], where)
     shape = aval_of(b).shape
     merged = (*shape[: where - 1], shape[where - 1] * shape[where], *shape[where + 1 :])
-    out = triangular_solve_p.bind1(a, reshape(b, merged), left_side=left_side, **params)
+    out = triangular_solve_p.bind(a, reshape(b, merged), left_side=left_side, **params)
     return (reshape(out, shape),), (where,)
 
 
@@ -292,11 +292,11 @@ def tridiagonal_product(dl: Any, d: Any, du: Any, x: Any) -> Any:
 def tridiagonal_forward(primals: Sequence, tangents: Sequence, perturb_singular: bool) -> tuple:
     *diagonals, _ = primals
     *moves, rhs = tangents
-    x = tridiagonal_solve_p.bind1(*primals, perturb_singular=perturb_singular)
+    x = tridiagonal_solve_p.bind(*primals, perturb_singular=perturb_singular)
     if any(t is not None for t in moves):
         dl, d, du = map(instantiate_zeros, diagonals, moves)
         rhs = add_tangents(rhs, neg(tridiagonal_product(dl, d, du, x)))
-    out = tridiagonal_solve_p.bind1(*diagonals, rhs, perturb_singular=perturb_singular)
+    out = tridiagonal_solve_p.bind(*diagonals, rhs, perturb_singular=perturb_singular)
     return (x,), (out,)
 
 
@@ -307,7 +307,7 @@ def tridiagonal_backward(
         raise TypeError("tridiagonal_solve is not linear in its diagonals")
     last = aval_of(d).ndim - 1
     flipped = shifted(du, 1, last), d, shifted(dl, -1, last)
-    out = tridiagonal_solve_p.bind1(*flipped, cts[0], perturb_singular=perturb_singular)
+    out = tridiagonal_solve_p.bind(*flipped, cts[0], perturb_singular=perturb_singular)
     return [None, None, None, out]
 
 
@@ -320,7 +320,7 @@ def tridiagonal_batch(axis: Any, values: Sequence, axes: Sequence, perturb_singu
     b = moveaxis(values[3], axes[3], where)
     shape = aval_of(b).shape
     merged = reshape(b, (*shape[:-2], shape[-2] * shape[-1]))
-    out = tridiagonal_solve_p.bind1(*values[:3], merged, perturb_singular=perturb_singular)
+    out = tridiagonal_solve_p.bind(*values[:3], merged, perturb_singular=perturb_singular)
     return (reshape(out, shape),), (where,)
 
 

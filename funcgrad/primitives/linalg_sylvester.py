@@ -31,12 +31,12 @@ def sylvester(a: Any, b: Any, c: Any, *, tol: float = 0.0) -> Any:
         b: [..., n, n].
         c: [..., m, n].
     """
-    return sylvester_p.bind1(a, b, c, tol=float(tol))
+    return sylvester_p.bind(a, b, c, tol=float(tol))
 
 
 def sqrtm(x: Any) -> Any:
     """The principal square root of complex matrices [..., n, n]; nan where there is none."""
-    return sqrtm_p.bind1(x)
+    return sqrtm_p.bind(x)
 
 
 def schur_form(x: Any) -> tuple[Any, Any, Any]:
@@ -85,18 +85,18 @@ sylvester_p = matrix_primitive("sylvester", (2, 2, 2), sylvester_result, sylvest
 def sylvester_forward(primals: Sequence, tangents: Sequence, tol: float) -> tuple:
     """a X' + X' b = c' - a' X - X b'"""
     (a, b, c), (da, db, moved) = primals, tangents
-    x = sylvester_p.bind1(a, b, c, tol=tol)
+    x = sylvester_p.bind(a, b, c, tol=tol)
     if da is not None:
         moved = add_tangents(moved, neg(matmul(da, x)))
     if db is not None:
         moved = add_tangents(moved, neg(matmul(x, db)))
-    return (x,), (sylvester_p.bind1(a, b, instantiate_zeros(c, moved), tol=tol),)
+    return (x,), (sylvester_p.bind(a, b, instantiate_zeros(c, moved), tol=tol),)
 
 
 def sylvester_backward(cts: Sequence, a: Any, b: Any, c: Any, tol: float) -> list[Any]:
     if is_linear(a) or is_linear(b):
         raise TypeError("sylvester is linear in c alone, not in its matrices a and b")
-    return [None, None, sylvester_p.bind1(transposed(a), transposed(b), cts[0], tol=tol)]
+    return [None, None, sylvester_p.bind(transposed(a), transposed(b), cts[0], tol=tol)]
 
 
 forward.rules[sylvester_p] = sylvester_forward
@@ -142,7 +142,7 @@ sqrtm_p = matrix_primitive(
 
 def sqrtm_forward(primals: Sequence, tangents: Sequence) -> tuple:
     """s s' + s' s = x'"""
-    root = sqrtm_p.bind1(*primals)
+    root = sqrtm_p.bind(*primals)
     return (root,), (sylvester(root, root, tangents[0]),)
 
 

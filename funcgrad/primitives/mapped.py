@@ -148,7 +148,7 @@ def _sum_shared(
         ]
         outs = program(*flat[:first_ct], *cts)
         return [
-            psum_p.bind1(o, axes=(mapping.axis_name,), axis_index_groups=None) if a is None else o
+            psum_p.bind(o, axes=(mapping.axis_name,), axis_index_groups=None) if a is None else o
             for o, a in zip(outs, ct_axes, strict=True)
         ]
 

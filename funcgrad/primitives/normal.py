@@ -23,32 +23,32 @@ owens_t_p = Primitive("owens_t")
 
 def ndtri(p: Any) -> Any:
     """The quantile of the standard normal distribution: infinite at 0 and 1, nan beyond."""
-    return ndtri_p.bind1(p)
+    return ndtri_p.bind(p)
 
 
 def log_ndtr(x: Any) -> Any:
     """The logarithm of the probability that a standard normal number is below x."""
-    return log_ndtr_p.bind1(x)
+    return log_ndtr_p.bind(x)
 
 
 def erfcx(x: Any) -> Any:
     """exp(x^2) erfc(x), which for large x is about 1 / (x sqrt(pi))."""
-    return erfcx_p.bind1(x)
+    return erfcx_p.bind(x)
 
 
 def dawsn(x: Any) -> Any:
     """exp(-x^2) times the integral of exp(t^2) from 0 to x."""
-    return dawsn_p.bind1(x)
+    return dawsn_p.bind(x)
 
 
 def wofz(z: Any) -> Any:
     """exp(-z^2) erfc(-i z) of complex z."""
-    return wofz_p.bind1(z)
+    return wofz_p.bind(z)
 
 
 def owens_t(h: Any, a: Any) -> Any:
     """The probability that standard normal X > h and 0 < Y < a X."""
-    return owens_t_p.bind1(h, a)
+    return owens_t_p.bind(h, a)
 
 
 def times(number: float, x: Any) -> Any:

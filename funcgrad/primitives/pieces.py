@@ -241,7 +241,7 @@ def concatenate_backward(cts: Sequence, *arrays: Any, dimension: int) -> list[An
 
 def concatenate_batch(axis: Any, values: Sequence, axes: Sequence, dimension: int) -> Any:
     moved = [batching.to_front(axis, v, a) for v, a in zip(values, axes, strict=True)]
-    return (concatenate_p.bind1(*moved, dimension=dimension + 1),), (0,)
+    return (concatenate_p.bind(*moved, dimension=dimension + 1),), (0,)
 
 
 evaluate_rules[concatenate_p] = single(

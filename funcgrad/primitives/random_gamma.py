@@ -30,7 +30,7 @@ def random_gamma(keys: Any, a: Any, log_space: bool = False) -> Any:
 
     The leading axes of `a` are those of `keys`; a key serves all that `a` has along the others.
     """
-    return random_gamma_p.bind1(keys, a, log_space=log_space)
+    return random_gamma_p.bind(keys, a, log_space=log_space)
 
 
 # numbers for a flat list of keys, given by their words: [keys, 2] -> float[keys]

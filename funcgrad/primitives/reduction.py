@@ -46,49 +46,49 @@ def _axes(operand: Any, axes: Sequence[int]) -> tuple[int, ...]:
 
 def reduce_sum_over(operand: Any, axes: Sequence[int]) -> Any:
     """The sum over the listed axes; 0 over none."""
-    return reduce_sum_p.bind1(operand, axes=_axes(operand, axes))
+    return reduce_sum_p.bind(operand, axes=_axes(operand, axes))
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     """The product over the listed axes."""
-    return reduce_prod_p.bind1(operand, axes=_axes(operand, axes))
+    return reduce_prod_p.bind(operand, axes=_axes(operand, axes))
 
 
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     """The maximum over the listed axes, nan if there is one; ties share the gradient."""
-    return reduce_max_p.bind1(operand, axes=_axes(operand, axes))
+    return reduce_max_p.bind(operand, axes=_axes(operand, axes))
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     """The minimum over the listed axes, nan if there is one; ties share the gradient."""
-    return reduce_min_p.bind1(operand, axes=_axes(operand, axes))
+    return reduce_min_p.bind(operand, axes=_axes(operand, axes))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     """Whether all elements are true (bitwise for integers)."""
-    return reduce_and_p.bind1(operand, axes=_axes(operand, axes))
+    return reduce_and_p.bind(operand, axes=_axes(operand, axes))
 
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     """Whether any element is true (bitwise for integers)."""
-    return reduce_or_p.bind1(operand, axes=_axes(operand, axes))
+    return reduce_or_p.bind(operand, axes=_axes(operand, axes))
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     """The parity of true elements (bitwise for integers)."""
-    return reduce_xor_p.bind1(operand, axes=_axes(operand, axes))
+    return reduce_xor_p.bind(operand, axes=_axes(operand, axes))
 
 
 def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
     """The first position of the maximum along an axis; a nan counts as the maximum."""
     (axis,) = _axes(operand, (axis,))
-    return argmax_p.bind1(operand, axes=(axis,), index_dtype=np.dtype(index_dtype))
+    return argmax_p.bind(operand, axes=(axis,), index_dtype=np.dtype(index_dtype))
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     """The first position of the minimum along an axis; a nan counts as the minimum."""
     (axis,) = _axes(operand, (axis,))
-    return argmin_p.bind1(operand, axes=(axis,), index_dtype=np.dtype(index_dtype))
+    return argmin_p.bind(operand, axes=(axis,), index_dtype=np.dtype(index_dtype))
 
 
 def reduction(primitive: Primitive, accepted: Accepted, evaluate: Rule) -> None:
@@ -192,11 +192,11 @@ def extremum_forward(primitive: Primitive) -> Callable:
 
     def rule(primals: Sequence, tangents: Sequence, axes: tuple[int, ...]) -> tuple:
         (x,), (t,) = primals, tangents
-        out = primitive.bind1(x, axes=axes)
+        out = primitive.bind(x, axes=axes)
         attained = eq(x, spread_back(out, aval_of(x).shape, axes))
         where = convert(attained, aval_of(t).dtype)
-        count = reduce_sum_p.bind1(where, axes=axes)
-        return (out,), (div(reduce_sum_p.bind1(mul(t, where), axes=axes), count),)
+        count = reduce_sum_p.bind(where, axes=axes)
+        return (out,), (div(reduce_sum_p.bind(mul(t, where), axes=axes), count),)
 
     return rule
 

@@ -69,11 +69,11 @@ def _public(params: dict[str, Any]) -> dict[str, Any]:
 def linear_scatter_forward(primitive: Primitive) -> Callable:
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
         x, indices, updates = primals
-        out = primitive.bind1(x, indices, updates, **params)
+        out = primitive.bind(x, indices, updates, **params)
         if tangents[0] is None and tangents[2] is None:
             return (out,), (None,)
         t_x, t_updates = instantiate_zeros(x, tangents[0]), instantiate_zeros(updates, tangents[2])
-        return (out,), (primitive.bind1(t_x, indices, t_updates, **params),)
+        return (out,), (primitive.bind(t_x, indices, t_updates, **params),)
 
     return rule
 
@@ -91,9 +91,9 @@ def linear_scatter_backward(sign: Callable) -> Callable:
 
 def scatter_mul_forward(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
     x, indices, updates = primals
-    out, total = scatter_mul_p.bind1(x, indices, updates, **params), None
+    out, total = scatter_mul_p.bind(x, indices, updates, **params), None
     if tangents[0] is not None:
-        total = scatter_mul_p.bind1(tangents[0], indices, updates, **params)
+        total = scatter_mul_p.bind(tangents[0], indices, updates, **params)
     if tangents[2] is not None:
         check_unique(params, "scatter_mul: the gradient with respect to the updates")
         factor = read_back(x, indices, aval_of(updates), params)
@@ -116,7 +116,7 @@ def scatter_mul_backward(
     (ct,) = cts
     ct_x = ct_updates = None
     if is_linear(x):
-        ct_x = scatter_mul_p.bind1(ct, indices, updates, **params)
+        ct_x = scatter_mul_p.bind(ct, indices, updates, **params)
     if is_linear(updates):
         check_unique(params, "scatter_mul: the transpose with respect to the updates")
         ct_updates = read_back(mul(ct, x), indices, updates.aval, params)
@@ -128,7 +128,7 @@ def extremal_forward(primitive: Primitive) -> Callable:
 
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
         x, indices, updates = primals
-        out = primitive.bind1(x, indices, updates, **params)
+        out = primitive.bind(x, indices, updates, **params)
         if tangents[0] is None and tangents[2] is None:
             return (out,), (None,)
         t_x, t_updates = instantiate_zeros(x, tangents[0]), instantiate_zeros(updates, tangents[2])
@@ -170,19 +170,19 @@ def scatter_forward(primals: Sequence, tangents: Sequence, **params: Any) -> tup
     program = params["update_jaxpr"]
     if program is not None:
         return apply_forward(x, indices, updates, tangents[0], params)
-    out = scatter_p.bind1(x, indices, updates, **params)
+    out = scatter_p.bind(x, indices, updates, **params)
     if tangents[0] is None and tangents[2] is None:
         return (out,), (None,)
     t_x, t_updates = instantiate_zeros(x, tangents[0]), instantiate_zeros(updates, tangents[2])
     if params["unique_indices"]:
-        return (out,), (scatter_p.bind1(t_x, indices, t_updates, **params),)
+        return (out,), (scatter_p.bind(t_x, indices, t_updates, **params),)
     left, kept = winners(indices, aval_of(x), aval_of(updates), params)
     return (out,), (added(where(left, t_x), indices, where(kept, t_updates), params),)
 
 
 def apply_forward(x: Any, indices: Any, unused: Any, t_x: Any, params: dict[str, Any]) -> tuple:
     """func' at each place it was applied to, where no place is met twice."""
-    out = scatter_p.bind1(x, indices, unused, **params)
+    out = scatter_p.bind(x, indices, unused, **params)
     if t_x is None:
         return (out,), (None,)
     check_unique(params, "scatter_apply: the derivative")
@@ -196,7 +196,7 @@ def apply_forward(x: Any, indices: Any, unused: Any, t_x: Any, params: dict[str,
     _, (slope,) = forward.jvp(lambda v: batched(v, zero), [flat], [full_like(flat, 1)])
     slope = full_like(flat, 0) if slope is None else slope
     plain = {**params, "update_jaxpr": combine_program(COMBINE[scatter_mul_p], aval.dtype)}
-    return (out,), (scatter_mul_p.bind1(t_x, indices, reshape(slope, aval.shape), **plain),)
+    return (out,), (scatter_mul_p.bind(t_x, indices, reshape(slope, aval.shape), **plain),)
 
 
 def scatter_backward(cts: Sequence, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
@@ -207,7 +207,7 @@ def scatter_backward(cts: Sequence, x: Any, indices: Any, updates: Any, **params
         left, kept = winners(indices, aval_of(ct), aval, params)
     if is_linear(x):
         zeros = broadcast_scalar(0, aval_of(ct).update(shape=aval.shape))
-        ct_x = scatter_p.bind1(ct, indices, zeros, **params) if left is None else where(left, ct)
+        ct_x = scatter_p.bind(ct, indices, zeros, **params) if left is None else where(left, ct)
     if is_linear(updates):
         ct_updates = read_back(ct, indices, aval, params)
         ct_updates = ct_updates if kept is None else where(kept, ct_updates)

@@ -272,7 +272,7 @@ def scatter_batch(primitive: Primitive) -> Callable:
         else:
             batched, index_batched = (0, *batched), (0, *index_batched)
         numbers = ScatterDimensionNumbers(window, inserted, indexed, batched, index_batched)
-        out = primitive.bind1(x, indices, updates, dimension_numbers=numbers, **params)
+        out = primitive.bind(x, indices, updates, dimension_numbers=numbers, **params)
         return (out,), (0,)
 
     return rule

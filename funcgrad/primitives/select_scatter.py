@@ -68,7 +68,7 @@ def select_and_scatter(
     leaf = tree_structure(0)
     chosen, _ = program_of("select_and_scatter", select, [number], leaf)
     scattered, _ = program_of("select_and_scatter", scatter, [number], leaf)
-    return select_and_scatter_p.bind1(
+    return select_and_scatter_p.bind(
         operand,
         source,
         init_value,
@@ -188,7 +188,7 @@ def scatter_batch(
         )
     moved = [batching.to_front(axis, v, a) for v, a in zip(values[:2], axes[:2], strict=True)]
     wider = window.with_axis(0)
-    out = select_and_scatter_p.bind1(
+    out = select_and_scatter_p.bind(
         *moved,
         values[2],
         select_jaxpr=select_jaxpr,

@@ -58,7 +58,7 @@ def select_and_gather_add(
     tangents: Any, operand: Any, select_prim: Primitive, window: Window
 ) -> Any:
     """The tangent at the first extremum of each window of the operand; 0 where all is padding."""
-    return select_and_gather_add_p.bind1(
+    return select_and_gather_add_p.bind(
         tangents, operand, select_prim=select_prim, **window._asdict()
     )
 
@@ -74,7 +74,7 @@ def select_and_scatter_add(
     }
     if any(d != 1 for d in window.window_dilation):
         params["window_dilation"] = window.window_dilation
-    return select_and_scatter_add_p.bind1(source, operand, select_prim=select_prim, **params)
+    return select_and_scatter_add_p.bind(source, operand, select_prim=select_prim, **params)
 
 
 def undilated(
@@ -151,10 +151,10 @@ def selecting_forward(primitive: Primitive) -> Callable:
     """Linear in the first operand; the place that is selected does not move."""
 
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
-        out = primitive.bind1(*primals, **params)
+        out = primitive.bind(*primals, **params)
         if tangents[0] is None:
             return (out,), (None,)
-        return (out,), (primitive.bind1(tangents[0], primals[1], **params),)
+        return (out,), (primitive.bind(tangents[0], primals[1], **params),)
 
     return rule
 

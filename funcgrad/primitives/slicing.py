@@ -74,7 +74,7 @@ def dynamic_slice(
     """
     starts = _starts("dynamic_slice", operand, start_indices, allow_negative_indices)
     sizes = canonical_shape(slice_sizes, "slice_sizes")
-    return dynamic_slice_p.bind1(operand, *starts, slice_sizes=sizes)
+    return dynamic_slice_p.bind(operand, *starts, slice_sizes=sizes)
 
 
 def dynamic_update_slice(
@@ -93,7 +93,7 @@ def dynamic_update_slice(
         allow_negative_indices: as in `dynamic_slice`.
     """
     starts = _starts("dynamic_update_slice", operand, start_indices, allow_negative_indices)
-    return dynamic_update_slice_p.bind1(operand, update, *starts)
+    return dynamic_update_slice_p.bind(operand, update, *starts)
 
 
 def _starts(op: str, operand: Any, start_indices: Any, negative: NegativeAllowed) -> list[Any]:
@@ -182,16 +182,16 @@ def window(x: Any, starts: Sequence[Any], sizes: Shape) -> Any:
 
 def dynamic_slice_forward(primals: Sequence, tangents: Sequence, slice_sizes: Shape) -> tuple:
     x, *starts = primals
-    out = dynamic_slice_p.bind1(x, *starts, slice_sizes=slice_sizes)
+    out = dynamic_slice_p.bind(x, *starts, slice_sizes=slice_sizes)
     if tangents[0] is None:
         return (out,), (None,)
-    return (out,), (dynamic_slice_p.bind1(tangents[0], *starts, slice_sizes=slice_sizes),)
+    return (out,), (dynamic_slice_p.bind(tangents[0], *starts, slice_sizes=slice_sizes),)
 
 
 def dynamic_slice_backward(cts: Sequence, x: Any, *starts: Any, slice_sizes: Shape) -> list[Any]:
     (ct,) = cts
     zeros = broadcast_scalar(0, aval_of(ct).update(shape=x.shape))
-    return [dynamic_update_slice_p.bind1(zeros, ct, *starts), *(None for _ in starts)]
+    return [dynamic_update_slice_p.bind(zeros, ct, *starts), *(None for _ in starts)]
 
 
 def index_vectors(axis: Any, starts: Sequence, axes: Sequence) -> tuple[Any, int | None]:
@@ -211,7 +211,7 @@ def dynamic_slice_batch(axis: Any, values: Sequence, axes: Sequence, slice_sizes
         x = batching.to_front(axis, x, axes[0])
         zero = scalar_like(0, starts[0]) if starts else np.int32(0)
         sizes = (axis.size, *slice_sizes)
-        return (dynamic_slice_p.bind1(x, zero, *starts, slice_sizes=sizes),), (0,)
+        return (dynamic_slice_p.bind(x, zero, *starts, slice_sizes=sizes),), (0,)
     vectors, of_vectors = index_vectors(axis, starts, axes[1:])
     dims = tuple(range(len(slice_sizes)))
     return gather_batch(
@@ -280,11 +280,11 @@ def dynamic_update_slice_evaluate(xp: Any, x: Any, update: Any, *starts: Any) ->
 
 def dynamic_update_slice_forward(primals: Sequence, tangents: Sequence) -> tuple:
     x, update, *starts = primals
-    out = dynamic_update_slice_p.bind1(x, update, *starts)
+    out = dynamic_update_slice_p.bind(x, update, *starts)
     if tangents[0] is None and tangents[1] is None:
         return (out,), (None,)
     t_x, t_update = instantiate_zeros(x, tangents[0]), instantiate_zeros(update, tangents[1])
-    return (out,), (dynamic_update_slice_p.bind1(t_x, t_update, *starts),)
+    return (out,), (dynamic_update_slice_p.bind(t_x, t_update, *starts),)
 
 
 def dynamic_update_slice_backward(cts: Sequence, x: Any, update: Any, *starts: Any) -> list[Any]:
@@ -293,9 +293,9 @@ def dynamic_update_slice_backward(cts: Sequence, x: Any, update: Any, *starts: A
     ct_x = ct_update = None
     if is_linear(x):
         zeros = broadcast_scalar(0, aval_of(ct).update(shape=aval.shape))
-        ct_x = dynamic_update_slice_p.bind1(ct, zeros, *starts)
+        ct_x = dynamic_update_slice_p.bind(ct, zeros, *starts)
     if is_linear(update):
-        ct_update = dynamic_slice_p.bind1(ct, *starts, slice_sizes=aval.shape)
+        ct_update = dynamic_slice_p.bind(ct, *starts, slice_sizes=aval.shape)
     return [ct_x, ct_update, *(None for _ in starts)]
 
 
@@ -304,7 +304,7 @@ def dynamic_update_slice_batch(axis: Any, values: Sequence, axes: Sequence) -> A
     if all(a is None for a in axes[2:]):
         x, update = batching.to_front(axis, x, axes[0]), batching.to_front(axis, update, axes[1])
         zero = scalar_like(0, starts[0]) if starts else np.int32(0)
-        return (dynamic_update_slice_p.bind1(x, update, zero, *starts),), (0,)
+        return (dynamic_update_slice_p.bind(x, update, zero, *starts),), (0,)
     vectors, of_vectors = index_vectors(axis, starts, axes[2:])
     dims = tuple(range(len(starts)))
     return scatter_batch(scatter_p)(

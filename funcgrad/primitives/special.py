@@ -33,47 +33,47 @@ bessel_i1e_p = Primitive("bessel_i1e")
 
 def lgamma(x: Any) -> Any:
     """log |gamma(x)|; infinite at 0, -1, -2, ..., and exactly 0 at 1 and 2."""
-    return lgamma_p.bind1(x)
+    return lgamma_p.bind(x)
 
 
 def digamma(x: Any) -> Any:
     """The derivative of lgamma; nan at its poles 0, -1, -2, ..."""
-    return digamma_p.bind1(x)
+    return digamma_p.bind(x)
 
 
 def polygamma(m: Any, x: Any) -> Any:
     """The m-th derivative of digamma at x; nan unless m is 0, 1, 2, ... in a float dtype."""
-    return polygamma_p.bind1(m, x)
+    return polygamma_p.bind(m, x)
 
 
 def zeta(x: Any, q: Any) -> Any:
     """The Hurwitz zeta function, the sum of (q + k)^-x over k = 0, 1, ...; nan for x < 1."""
-    return zeta_p.bind1(x, q)
+    return zeta_p.bind(x, q)
 
 
 def erf(x: Any) -> Any:
     """The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x."""
-    return erf_p.bind1(x)
+    return erf_p.bind(x)
 
 
 def erfc(x: Any) -> Any:
     """1 - erf(x), accurate also where erf(x) is close to 1."""
-    return erfc_p.bind1(x)
+    return erfc_p.bind(x)
 
 
 def erf_inv(x: Any) -> Any:
     """The inverse of erf: infinite at -1 and 1, nan beyond."""
-    return erf_inv_p.bind1(x)
+    return erf_inv_p.bind(x)
 
 
 def bessel_i0e(x: Any) -> Any:
     """exp(-|x|) I_0(x), with I_0 Bessel's modified function of the first kind."""
-    return bessel_i0e_p.bind1(x)
+    return bessel_i0e_p.bind(x)
 
 
 def bessel_i1e(x: Any) -> Any:
     """exp(-|x|) I_1(x), with I_1 Bessel's modified function of the first kind."""
-    return bessel_i1e_p.bind1(x)
+    return bessel_i1e_p.bind(x)
 
 
 def in_float64(rule: Rule) -> Rule:

@@ -43,12 +43,12 @@ stop_gradient_p = Primitive("stop_gradient")
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     """The operand with its elements in reverse order along the listed axes."""
     dims = canonical_axes(tuple(dimensions), len(aval_of(operand).shape), "dimensions")
-    return rev_p.bind1(operand, dimensions=dims) if dims else operand
+    return rev_p.bind(operand, dimensions=dims) if dims else operand
 
 
 def copy(x: Any) -> Any:
     """A copy of x."""
-    return copy_p.bind1(x)
+    return copy_p.bind(x)
 
 
 # broadcast_in_dim

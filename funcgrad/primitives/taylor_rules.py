@@ -101,7 +101,7 @@ def div_taylor(order: int, primals: Sequence, series: Sequence, **_: Any) -> tup
 def exp_taylor(order: int, primals: Sequence, series: Sequence, **params: Any) -> tuple:
     """z' = z x', so k z_k = sum_i i x_i z_(k-i)."""
     (xs,) = series
-    outs = [exponential.exp_p.bind1(*primals, **params)]
+    outs = [exponential.exp_p.bind(*primals, **params)]
     for k in range(1, order + 1):
         outs.append(total([mul(scaled(xs[i - 1], i / k), outs[k - i]) for i in range(1, k + 1)]))
     return (outs[0],), (outs[1:],)
@@ -109,8 +109,8 @@ def exp_taylor(order: int, primals: Sequence, series: Sequence, **params: Any) -
 
 def sin_and_cos(order: int, x: Any, xs: Sequence[Any], **params: Any) -> tuple[list, list]:
     """Both at once: s' = c x' and c' = -s x'."""
-    sines = [trigonometric.sin_p.bind1(x, **params)]
-    cosines = [trigonometric.cos_p.bind1(x, **params)]
+    sines = [trigonometric.sin_p.bind(x, **params)]
+    cosines = [trigonometric.cos_p.bind(x, **params)]
     for k in range(1, order + 1):
         speeds = [scaled(xs[i - 1], i / k) for i in range(1, k + 1)]
         later = total([mul(v, cosines[k - i]) for i, v in enumerate(speeds, 1)])

@@ -28,67 +28,67 @@ atanh_p = Primitive("atanh")
 
 def sin(x: Any) -> Any:
     """The sine of x in radians."""
-    return sin_p.bind1(x)
+    return sin_p.bind(x)
 
 
 def cos(x: Any) -> Any:
     """The cosine of x in radians."""
-    return cos_p.bind1(x)
+    return cos_p.bind(x)
 
 
 def tan(x: Any) -> Any:
     """The tangent of x in radians."""
-    return tan_p.bind1(x)
+    return tan_p.bind(x)
 
 
 def asin(x: Any) -> Any:
     """The arc sine in radians."""
-    return asin_p.bind1(x)
+    return asin_p.bind(x)
 
 
 def acos(x: Any) -> Any:
     """The arc cosine in radians."""
-    return acos_p.bind1(x)
+    return acos_p.bind(x)
 
 
 def atan(x: Any) -> Any:
     """The arc tangent in radians."""
-    return atan_p.bind1(x)
+    return atan_p.bind(x)
 
 
 def atan2(x: Any, y: Any) -> Any:
     """The angle of the point (y, x) in radians, in [-pi, pi]."""
-    return atan2_p.bind1(x, y)
+    return atan2_p.bind(x, y)
 
 
 def sinh(x: Any) -> Any:
     """The hyperbolic sine."""
-    return sinh_p.bind1(x)
+    return sinh_p.bind(x)
 
 
 def cosh(x: Any) -> Any:
     """The hyperbolic cosine."""
-    return cosh_p.bind1(x)
+    return cosh_p.bind(x)
 
 
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent."""
-    return tanh_p.bind1(x)
+    return tanh_p.bind(x)
 
 
 def asinh(x: Any) -> Any:
     """The inverse hyperbolic sine."""
-    return asinh_p.bind1(x)
+    return asinh_p.bind(x)
 
 
 def acosh(x: Any) -> Any:
     """The inverse hyperbolic cosine."""
-    return acosh_p.bind1(x)
+    return acosh_p.bind(x)
 
 
 def atanh(x: Any) -> Any:
     """The inverse hyperbolic tangent."""
-    return atanh_p.bind1(x)
+    return atanh_p.bind(x)
 
 
 def one_minus_square(x: Any) -> Any:

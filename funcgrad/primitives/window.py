@@ -123,7 +123,7 @@ def reduce_window(
     )
     monoid = MONOIDS.get(computation) if len(arrays) == 1 else None
     if monoid in REDUCERS and is_identity(inits[0], monoid):
-        outs: Sequence[Any] = [REDUCERS[monoid].bind1(arrays[0], **window._asdict())]
+        outs: Sequence[Any] = [REDUCERS[monoid].bind(arrays[0], **window._asdict())]
         return tree_unflatten(tree, outs)
     check_operands("reduce_window", [aval_of(a) for a in arrays], [aval_of(i) for i in inits])
     combiner = combiner_of(
@@ -131,10 +131,10 @@ def reduce_window(
     )
     reducer = REDUCERS.get(combiner.monoid) if combiner.monoid else None
     if reducer is not None and combiner.monoid is not None:
-        out = reducer.bind1(arrays[0], **window._asdict())
+        out = reducer.bind(arrays[0], **window._asdict())
         if not is_identity(inits[0], combiner.monoid):
             start = broadcast_in_dim(inits[0], aval_of(out).shape, ())
-            out = combiner.monoid.bind1(start, out)
+            out = combiner.monoid.bind(start, out)
         outs = [out]
     else:
         outs = reduce_window_p.bind(*arrays, *inits, jaxpr=combiner.program, **window._asdict())
@@ -168,7 +168,7 @@ def windowed(primitive: Primitive, monoid: Primitive, accepted: Accepted, ufunc:
 
     def batch(axis: Any, values: Sequence, axes: Sequence, **params: Any) -> tuple:
         window = Window(**params).with_axis(axes[0])
-        return (primitive.bind1(values[0], **window._asdict()),), (axes[0],)
+        return (primitive.bind(values[0], **window._asdict()),), (axes[0],)
 
     evaluate_rules[primitive] = single(evaluate)
     abstract_rules[primitive] = pure(abstract)
@@ -207,14 +207,14 @@ def window_sum_backward(ct: Any, x: Linear, **params: Any) -> Any:
         window.window_dilation,
     )
     spread = pad(ct, scalar_like(0, ct), config)
-    return reduce_window_sum_p.bind1(spread, **turned._asdict())
+    return reduce_window_sum_p.bind(spread, **turned._asdict())
 
 
 def extremum_forward(primitive: Primitive, select_prim: Primitive) -> Callable:
     """The tangent at the first extremum of each window."""
 
     def rule(primals: Sequence, tangents: Sequence, **params: Any) -> tuple:
-        out = primitive.bind1(*primals, **params)
+        out = primitive.bind(*primals, **params)
         return (out,), (
             select_and_gather_add(tangents[0], primals[0], select_prim, Window(**params)),
         )

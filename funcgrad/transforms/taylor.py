@@ -241,7 +241,7 @@ def bilinear(*primitives: Primitive) -> None:
             for k in range(order + 1):
                 pairs = [(xs[i], ys[k - i]) for i in range(k + 1)]
                 outs.append(
-                    total([primitive.bind1(x, y, **params) for x, y in pairs if _both(x, y)])
+                    total([primitive.bind(x, y, **params) for x, y in pairs if _both(x, y)])
                 )
             zero = zeros_like_aval(aval_of(outs[0]))
             return (outs[0],), ([zero if z is None else z for z in outs[1:]],)
