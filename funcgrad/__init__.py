@@ -55,6 +55,7 @@ from funcgrad.api.inspect import (
 )
 from funcgrad.api.jit import jit
 from funcgrad.api.meshes import make_mesh, reshard
+from funcgrad.api.refs import Ref, empty_ref, free_ref, freeze, new_ref
 from funcgrad.api.stages import ShapeDtypeStruct
 from funcgrad.api.two_halves import fwd_and_bwd
 from funcgrad.api.vmap import vmap
@@ -107,6 +108,7 @@ _LAZY = frozenset(
         "experimental",
         "extend",
         "flatten_util",
+        "image",
         "interpreters",
         "lax",
         "monitoring",
@@ -114,6 +116,7 @@ _LAZY = frozenset(
         "ops",
         "optim",
         "random",
+        "ref",
         "scipy",
         "sharding",
         "stages",
@@ -138,6 +141,7 @@ __all__ = [
     "NamedSharding",
     "P",
     "PartitionSpec",
+    "Ref",
     "ShapeDtypeStruct",
     "Sharding",
     "__version__",
@@ -171,12 +175,15 @@ __all__ = [
     "enable_checks",
     "enable_custom_prng",
     "enable_x64",
+    "empty_ref",
     "ensure_compile_time_eval",
     "eval_shape",
     "explain_cache_misses",
     "explain_recompile",
     "float0",
     "fwd_and_bwd",
+    "free_ref",
+    "freeze",
     "grad",
     "hessian",
     "host_count",
@@ -199,6 +206,7 @@ __all__ = [
     "make_user_context",
     "named_call",
     "named_scope",
+    "new_ref",
     "no_tracing",
     "numpy",
     "numpy_dtype_promotion",

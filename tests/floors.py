@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("transforms", "compiler"),
     ("primitives",),
     ("api", "lax", "dist"),
-    ("numpy", "random", "scipy", "image"),
+    ("numpy", "random", "scipy", "image", "sparse"),
 )
 # The floors on which a folder also sees those to its left.
 SIDEWAYS = (4, 5)
@@ -75,13 +75,15 @@ ORDERS: dict[str, tuple[str, ...]] = {
             exchange mapped linear_solve host taylor_rules taylor_control
             check checked_results checked_control""",
         "api": """rule_tables derivative_rules batching_rules lowering_rules linear_functions
-            programs trace_state compile_time flat statics grad vmap derivatives stages
+            programs trace_state compile_time flat refs statics grad vmap derivatives stages
             serialize compilelog explain meshes jit inspect custom custom_jvp custom_vjp
             custom_gradient decisions checkpoint callbacks debugger collectives agreement
             branching looping custom_vmap prefix solving monitoring check_derivatives devices
             ravel flattening exchanging environment two_halves rule_helpers residuals taylor
             checkify""",
         "dist": "mesh threads mpi nccl spmd shard_map pmap",
+        "sparse": """base coordinates layouts shapes slicing products operators indexing bcoo making
+            derivatives""",
     }.items()
 }
 

@@ -95,7 +95,7 @@ def defvectorized(primitive: Primitive) -> None:
 
 
 def defbroadcasting(primitive: Primitive) -> None:
-    """The same for operands of several ranks: the batch stands in front, and then axes of size 1."""
+    """The same for operands of several ranks: axes of size 1 follow the batch."""
 
     def batch_rule(axis: BatchAxis, values: Sequence, axes: Sequence, /, **params: Any) -> tuple:
         moved = [bdim_at_front(v, a, axis.size) for v, a in zip(values, axes, strict=True)]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.api import refs
 from funcgrad.api.agreement import check_same_outputs, promote_weak, union_operands
 from funcgrad.api.flat import (
     argument_names,
@@ -63,6 +64,14 @@ def cond(
             "it with any() or all(), "
             "or use where for a choice element by element."
         )
+    if refs.alive():
+        functions = [true_fun, false_fun]
+        found = refs.touched("cond", functions, *operands)
+        if found:
+            first, second = (refs.pure(f, found) for f in functions)
+            out, values = cond(pred, first, second, refs.read_all(found), *operands)
+            refs.write_all(found, values)
+            return out
     dtype = aval_of(pred).dtype
     if config.disable_jit and not isinstance(pred, Tracer):
         return true_fun(*operands) if pred else false_fun(*operands)
@@ -95,6 +104,13 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any, operand: An
         raise TypeError(f"switch: index must be an integer scalar, got {described(index)}.")
     if len(branches) == 1:
         return branches[0](*operands)
+    if refs.alive():
+        found = refs.touched("switch", branches, *operands)
+        if found:
+            pure = [refs.pure(f, found) for f in branches]
+            out, values = switch(index, pure, refs.read_all(found), *operands)
+            refs.write_all(found, values)
+            return out
     if config.disable_jit and not isinstance(index, Tracer):
         return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
     index = convert(as_value(index), np.int32)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
+from funcgrad.api import refs
 from funcgrad.api.decisions import Offloadable
 from funcgrad.api.flat import flat_values, stage_call
 from funcgrad.api.statics import take_statics
@@ -50,7 +51,16 @@ def checkpoint(
     @wraps(fun)
     def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
         rest, rest_named, statics = take_statics(static, (), args, kwargs)
-        staged = stage_call(statics.put_back(fun), rest, rest_named, "checkpoint")
+        function = statics.put_back(fun)
+        if refs.alive():
+            named = partial(function, **rest_named)
+            found = refs.touched("checkpoint", [named], *rest)
+            if found:
+                again = checkpoint(refs.pure(named, found), prevent_cse=prevent_cse, policy=policy)
+                out, values = again(refs.read_all(found), *rest)
+                refs.write_all(found, values)
+                return out
+        staged = stage_call(function, rest, rest_named, "checkpoint")
         leaves, _ = flat_values((rest, rest_named))
         outs = remat_p.bind(
             *staged.operands,

@@ -137,8 +137,8 @@ class FlatFunction:
         out = self.function(*given) if self.positional else self.function(*given[0], **given[1])
         if self.has_aux:
             out, aux = split_aux(self.function, out)
-            leaves, tree = tree_flatten(aux)
-            self._aux = list(map(primal_of, leaves)), tree
+            beside, tree = tree_flatten(aux)
+            self._aux = list(map(primal_of, beside)), tree
         outs, self.out_tree = tree_flatten(out)
         return [o if isinstance(o, Array) else self._output(o) for o in outs]
 

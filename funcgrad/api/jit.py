@@ -3,11 +3,11 @@
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from funcgrad.api import compilelog, explain
+from funcgrad.api import compilelog, explain, refs
 from funcgrad.api.flat import (
     Staged,
     argument_names,
@@ -55,6 +55,7 @@ class JitOptions:
     donate_argnames: tuple[str, ...] = ()
     keep_unused: bool = False
     inline: bool = False
+    follows_refs: bool = True
 
 
 @dataclass(eq=False)
@@ -74,6 +75,7 @@ class Entries(OncePerKey):
     def __init__(self) -> None:
         super().__init__()
         self.dispatchers = Cache(MOST_DISPATCHERS)
+        self.with_refs: dict[Hashable, tuple[list[refs.Ref], JitFunction]] = {}
 
 
 class JitFunction(Generic[P, R]):
@@ -94,6 +96,10 @@ class JitFunction(Generic[P, R]):
             return self._fun(*args, **kwargs)
         dynamic, statics = self._split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)
+        if refs.alive() and self._options.follows_refs:
+            uses_refs, out = self._with_refs(leaves, in_tree, statics)
+            if uses_refs:
+                return out
         values = self._values(leaves, dynamic)
         entry = self._entry(in_tree, values, statics, dynamic)
         if self._options.donate_argnums or self._options.donate_argnames:
@@ -116,6 +122,29 @@ class JitFunction(Generic[P, R]):
         )
         check_hashable("jit", self._fun, statics)
         return (rest, rest_named), statics
+
+    def _with_refs(
+        self, leaves: Sequence, in_tree: PyTreeDef, statics: Statics | None
+    ) -> tuple[bool, Any]:
+        """Whether the call reads or writes Refs, and then its output."""
+        where, own = refs.split(leaves)
+        plain = [x for x in leaves if not isinstance(x, refs.Ref)]
+        types = tuple(aval_of(x) for x in (*own, *plain))
+        key = (in_tree, where, types, statics and statics.key(), context_key())
+        known = self._entries.with_refs
+        if key not in known:
+            function = self._fun if statics is None else statics.put_back(self._fun)
+            body = refs.with_arguments(function, in_tree, where)
+            found = refs.touched("jit", [body], refs.read_all(own), plain)
+            options = JitOptions(follows_refs=False)
+            known[key] = found, JitFunction(refs.pure(body, found), options)
+        found, run = known[key]
+        if not where and not found:
+            return False, None
+        (out, values), others = run(refs.read_all(found), refs.read_all(own), plain)
+        refs.write_all(own, values)
+        refs.write_all(found, others)
+        return True, out
 
     def _values(self, leaves: Sequence, dynamic: Arguments) -> list[Any]:
         try:

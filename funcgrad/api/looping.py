@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.api import refs
 from funcgrad.api.agreement import stable_carry
 from funcgrad.api.branching import cond
 from funcgrad.api.callbacks import debug_callback
@@ -84,6 +85,11 @@ def scan(
     length = _scan_length(f, xs, xs_leaves, length)
     if checkpoint is not None and (checkpoint != int(checkpoint) or checkpoint < 1):
         raise ValueError(f"scan: checkpoint counts turns, so it is 1 or more; got {checkpoint}")
+    if refs.alive() and length:
+        found = refs.touched("scan", [f], init, tree_map(lambda x: as_value(x)[0], xs))
+        if found:
+            run = partial(scan, reverse=reverse, unroll=unroll, checkpoint=checkpoint)
+            return _scan_with_refs(run, f, init, xs, length, found)
     if config.disable_jit:
         return _scan_in_python(f, init, xs, length, reverse)
     if checkpoint is not None and length:
@@ -110,6 +116,21 @@ def scan(
     )
     carry = [convert(x, a.dtype, a.weak_type) for x, a in zip(outs, last, strict=False)]
     return tree_unflatten(staged.out_tree, [*carry, *outs[len(carry) :]])
+
+
+def _scan_with_refs(
+    run: Callable, f: Callable, init: Any, xs: Any, length: int, found: list[Any]
+) -> tuple[Any, Any]:
+    """A scan whose carry also holds what its body reads and writes of Refs."""
+    pure = refs.pure(f, found)
+
+    def body(carry: tuple, x: Any) -> tuple:
+        (after, y), values = pure(carry[1], carry[0], x)
+        return (after, values), y
+
+    (last, values), ys = run(body, (init, refs.read_all(found)), xs, length)
+    refs.write_all(found, values)
+    return last, ys
 
 
 def _unroll(unroll: int | bool, length: int) -> int:
@@ -231,6 +252,18 @@ def while_loop(
             "while_loop: give two functions, cond_fun and body_fun; one of them is not callable."
         )
     check_arguments("while_loop", body_fun, (init_val,))
+    if refs.alive():
+        found = refs.touched("while_loop", [cond_fun, body_fun], init_val)
+        if found:
+            test, turn = (refs.pure(g, found) for g in (cond_fun, body_fun))
+            last, values = while_loop(
+                lambda s: test(s[1], s[0])[0],
+                lambda s: turn(s[1], s[0]),
+                (init_val, refs.read_all(found)),
+                max_steps=max_steps,
+            )
+            refs.write_all(found, values)
+            return last
     if max_steps is not None:
         return _bounded_loop(cond_fun, body_fun, init_val, max_steps)
     if config.disable_jit:

@@ -48,11 +48,11 @@ def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweredFunction:
 
 def register_lowering(
     prim: Primitive,
-    rule: Callable,
+    rule: Any,
     platform: str | None = None,
     inline: bool = True,
     cacheable: bool = True,
-) -> Callable:
+) -> Any:
     """Compile a primitive as the function that `lower_fun` was given.
 
     Without a lowering, or with one that builds MLIR, a compiled program calls the primitive's

@@ -78,7 +78,7 @@ def sharding_of(place: Any, asked: str) -> Sharding:
 
 
 def placed(value: Any, sharding: Sharding) -> Any:
-    """An array with a sharding that fits its shape; as it is where it is traced, or no device told."""
+    """An array with a sharding that fits its shape; as it is if it is traced, or no device told."""
     value = as_value(value)
     if isinstance(sharding, NamedSharding):
         sharding.check_compatible_aval(aval_of(value).shape)

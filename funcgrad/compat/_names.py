@@ -8,7 +8,7 @@ Each entry names the module that is asked for, and where each of its names is fo
 VERSION = "0.10.2"
 
 # What the root shows besides funcgrad's own names.
-ROOT = {"Ref": "Ref", "new_ref": "new_ref", "shard_map": "shard_map"}
+ROOT = {"shard_map": "shard_map"}
 
 PRIVATE: dict[str, dict[str, str]] = {
     "jax._src": {},

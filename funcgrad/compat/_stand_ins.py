@@ -48,20 +48,8 @@ def supports_inf(dtype: Any) -> bool:
     return bool(jnp.isinf(jnp.array(jnp.inf, dtype)))
 
 
-class Ref:
-    """The class of mutable arrays, of which there are none yet: nothing is an instance."""
-
-
 class AbstractRef:
-    """The type of mutable arrays, of which there are none yet."""
-
-
-def new_ref(*_: Any, **__: Any) -> Any:
-    """Refused: arrays are immutable here, so far."""
-    raise NotImplementedError(
-        "new_ref: mutable arrays are not offered yet. Return the new value instead, or use "
-        "x.at[...].set(value)."
-    )
+    """The type that mutable arrays have while they are traced in JAX; here nothing has it."""
 
 
 class HiType:
@@ -116,14 +104,12 @@ __all__ = [
     "ExtendedDType",
     "HiPrimitive",
     "HiType",
-    "Ref",
     "allowed_effects",
     "api_boundary",
     "aval_method",
     "aval_property",
     "excluded_paths",
     "include_frame",
-    "new_ref",
     "physical_aval",
     "pytree_registry",
     "register_exclusion",
