@@ -39,7 +39,8 @@ def test_imports_give_our_modules() -> None:
 def test_versions() -> None:
     code = """
     import importlib.metadata, importlib.util, jaxlib
-    print(importlib.metadata.version("jax"), importlib.metadata.version("jaxlib"), jaxlib.__version__)
+    versions = map(importlib.metadata.version, ("jax", "jaxlib"))
+    print(*versions, jaxlib.__version__)
     assert importlib.metadata.version("numpy") != "0.10.2"
     """
     assert output(INSTALL + textwrap.dedent(code)) == "0.10.2 0.10.2 0.10.2"

@@ -4,6 +4,7 @@ The finder stands before all others, so that an installed JAX is not imported ei
 """
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from email.message import Message
