@@ -49,14 +49,19 @@ def test_versions() -> None:
 def test_private_names_resolve() -> None:
     code = """
     import importlib
-    from funcgrad.compat._names import PRIVATE, ROOT
+    from funcgrad.compat._names import EXTRA, PRIVATE
     import jax
     for name, table in PRIVATE.items():
         module = importlib.import_module(name)
         for attribute in table:
             getattr(module, attribute)
-    for name in ROOT:
-        getattr(jax, name)
+    for name, table in EXTRA.items():
+        module = importlib.import_module(name)
+        for attribute in table:
+            getattr(module, attribute)
+            assert attribute in dir(module)
+    from jax.extend.core.primitives import closed_call_p, sin_p
+    assert sin_p is funcgrad.lax.sin_p
     from jax.experimental import hijax
     from jax._src import traceback_util
     import jax._src.dispatch

@@ -14,9 +14,8 @@ from importlib.metadata import Distribution, DistributionFinder
 from types import ModuleType
 from typing import Any
 
-import funcgrad
 from funcgrad.compat import _stand_ins
-from funcgrad.compat._names import PRIVATE, ROOT, VERSION
+from funcgrad.compat._names import EXTRA, PRIVATE, VERSION
 
 ROOTS = ("jax", "jaxlib")
 
@@ -63,29 +62,34 @@ def uninstall() -> None:
                 delattr(sys.modules[home], own)
 
 
-class Root(ModuleType):
-    """The module `jax`: funcgrad's names with the version of JAX."""
+class Shown(ModuleType):
+    """A module of funcgrad under JAX's name, with what a table adds; the root has JAX's version."""
 
-    __version__ = VERSION
-    __version_info__ = tuple(map(int, VERSION.split(".")))
+    def __init__(self, name: str, home: ModuleType):
+        super().__init__(name, home.__doc__)
+        self.__path__, self._home = [], home
+        if name == "jax":
+            self.__version__ = VERSION
+            self.__version_info__ = tuple(map(int, VERSION.split(".")))
 
     def __getattr__(self, name: str) -> Any:
-        if name in ROOT:
-            return getattr(_stand_ins, ROOT[name])
+        added = EXTRA[self.__name__]
+        if name in added:
+            return getattr(_stand_ins, added[name])
         try:
-            return getattr(funcgrad, name)
+            return getattr(self._home, name)
         except AttributeError:
             pass
         try:
             return importlib.import_module(f"{self.__name__}.{name}")
         except ModuleNotFoundError:
             raise AttributeError(
-                f"module 'jax' has no attribute {name!r} here: funcgrad stands in its place, and "
-                "does not have it"
+                f"module {self.__name__!r} has no attribute {name!r} here: funcgrad stands in its "
+                "place, and does not have it"
             ) from None
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *dir(funcgrad)})
+        return sorted({*super().__dir__(), *EXTRA[self.__name__], *dir(self._home)})
 
 
 class Private(ModuleType):
@@ -120,13 +124,13 @@ class Door(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        if spec.name == "jax":
-            return Root("jax", funcgrad.__doc__)
         if spec.name in PRIVATE:
             return Private(spec.name, PRIVATE[spec.name])
         if spec.name.startswith("funcgrad."):
             return importlib.import_module(f"jax.{spec.name.partition('.')[2]}")
-        module = importlib.import_module(f"funcgrad.{spec.name.partition('.')[2]}")
+        module = importlib.import_module(spec.name.replace("jax", "funcgrad", 1))
+        if spec.name in EXTRA:
+            return Shown(spec.name, module)
         # The import system is about to write the alias's spec into it.
         self.specs[spec.name] = module.__spec__
         return module

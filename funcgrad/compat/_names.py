@@ -7,8 +7,11 @@ Each entry names the module that is asked for, and where each of its names is fo
 # The version of JAX that funcgrad follows.
 VERSION = "0.10.2"
 
-# What the root shows besides funcgrad's own names.
-ROOT = {"shard_map": "shard_map"}
+# What modules show besides the names of funcgrad's module.
+EXTRA: dict[str, dict[str, str]] = {
+    "jax": {"shard_map": "shard_map"},
+    "jax.extend.core.primitives": {"call_p": "call_p", "closed_call_p": "closed_call_p"},
+}
 
 PRIVATE: dict[str, dict[str, str]] = {
     "jax._src": {},

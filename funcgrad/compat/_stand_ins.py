@@ -96,9 +96,14 @@ def shard_map(*_: Any, **__: Any) -> Any:
     )
 
 
+# Kinds of calls that programs here do not have: libraries look for them, and find none.
+call_p = core.Primitive("call", multiple_results=True)
+closed_call_p = core.Primitive("closed_call", multiple_results=True)
 _CLEAN = core.get_opaque_trace_state()
 pytree_registry: dict[type, Any] = {}
 __all__ = [
+    "call_p",
+    "closed_call_p",
     "AbstractRef",
     "AllowedEffects",
     "ExtendedDType",
