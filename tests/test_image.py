@@ -12,7 +12,7 @@ from funcgrad import image
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(5, 6, 2)).astype("f")
 NAMES = ["NEAREST", "LINEAR", "LANCZOS3", "LANCZOS5", "CUBIC", "CUBIC_PYTORCH", "AREA"]
-SHAPES = [(3, 6, 2), (5, 9, 2), (2, 13, 2), (10, 3, 3), (1, 1, 2), (5, 6, 2), (0, 3, 2)]
+SHAPES = [(2, 13, 2), (10, 3, 3), (1, 1, 2), (0, 3, 2)]
 
 
 def close(got, want, tolerance=2e-5):
@@ -34,7 +34,9 @@ def test_resize_is_jaxs(name, antialias):
 
 @pytest.mark.parametrize("antialias", [True, False])
 @pytest.mark.parametrize("name", NAMES[1:])
-@pytest.mark.parametrize("scale, shift", [((0.7, 1.5), (0.3, 0.2)), ((2.0, 0.4), (-1.3, 2.6)), ((1.0, 3.0), (4.5, -9.0))])
+@pytest.mark.parametrize(
+    "scale, shift", [((0.7, 1.5), (0.3, 0.2)), ((2.0, 0.4), (-1.3, 2.6)), ((1.0, 3.0), (4.5, -9.0))]
+)
 def test_scale_and_translate_is_jaxs(name, antialias, scale, shift):
     args = (np.float32(scale), np.float32(shift))
     call = lambda module, method: module.scale_and_translate(
@@ -61,14 +63,23 @@ def test_dtypes_are_jaxs(dtype):
         close(image.resize(x, (7, 4, 2), method), jim.resize(x, (7, 4, 2), method), 5e-3)
 
 
+def test_nearest_has_jaxs_ties():
+    for size, out in ((2, 49), (14, 49), (28, 99), (30, 29), (30, 13)):
+        want = jim.resize(np.arange(size), (out,), "nearest")
+        close(image.resize(np.arange(size), (out,), "nearest"), want)
+
+
 def test_transformations():
-    for method in NAMES[1:]:
+    for method in ("AREA", "LANCZOS3", "CUBIC_PYTORCH"):
         f = lambda x, m=method: image.resize(x, (3, 8, 2), image.ResizeMethod[m])
         g = lambda x, m=method: jim.resize(x, (3, 8, 2), jim.ResizeMethod[m])
         close(funcgrad.jit(f)(X), f(X))
         batch = np.stack([X, 2 * X[::-1]])
         close(funcgrad.vmap(f)(batch), jnp.stack([f(x) for x in batch]))
-        close(funcgrad.grad(lambda x: (f(x) ** 2).sum())(X), jax.grad(lambda x: (g(x) ** 2).sum())(X))
+        close(
+            funcgrad.grad(lambda x, f=f: (f(x) ** 2).sum())(X),
+            jax.grad(lambda x, g=g: (g(x) ** 2).sum())(X),
+        )
 
 
 @pytest.mark.parametrize("method", ["linear", "cubic", "lanczos3"])
@@ -90,6 +101,9 @@ ERRORS = [
     (lambda: image.resize(X, (3, 4), "linear"), "one length for each axis"),
     (lambda: image.resize(X, (3, 4, 2), "sharp"), "'sharp' is not one of"),
     (lambda: image.resize(X, (3, -4, 2), "linear"), "-4"),
+    (lambda: image.resize(X, (3, 4, 2), 1), "a string, and not 1"),
+    (lambda: image.resize(X[:0], (3, 4, 2), "linear"), "can not grow"),
+    (lambda: image.resize(X[:0], (3, 4, 2), "nearest"), "can not grow"),
     (lambda: image.scale_and_translate(X, (3, 4, 2), (0,), ONES[:1], ONES[:1], "linear"), "keep"),
     (lambda: image.scale_and_translate(X, (3, 4, 2), (0, 1), ONES[:1], ONES, "linear"), "as many"),
     (lambda: image.scale_and_translate(X, (3, 4, 2), (0, 1), ONES, ONES, "nearest"), "'nearest'"),

@@ -106,6 +106,7 @@ inherited_source: contextvars.ContextVar[Place | None] = contextvars.ContextVar(
 
 
 def current_source() -> Place | None:
+    """The user's line that counts now: the one a replayed equation came from, or this call's."""
     return inherited_source.get() or user_source()
 
 

@@ -19,22 +19,22 @@ conj_p = Primitive("conj")
 
 def real(x: Any) -> Any:
     """The real part of a complex array."""
-    return real_p.bind1(x)
+    return real_p.bind(x)
 
 
 def imag(x: Any) -> Any:
     """The imaginary part of a complex array."""
-    return imag_p.bind1(x)
+    return imag_p.bind(x)
 
 
 def complex(x: Any, y: Any) -> Any:
     """x + iy from real arrays."""
-    return complex_p.bind1(x, y)
+    return complex_p.bind(x, y)
 
 
 def conj(x: Any) -> Any:
     """The complex conjugate of an array; of a real one, the complex array with imaginary part 0."""
-    return conj_p.bind1(x, input_dtype=aval_of(x).dtype)
+    return conj_p.bind(x, input_dtype=aval_of(x).dtype)
 
 
 def is_complex(x: Any) -> bool:
@@ -50,11 +50,11 @@ def complex_dtype(dtype: Any) -> Any:
     return np.result_type(dtype, np.complex64)
 
 
-elementwise(real_p, COMPLEX, lambda xp, x: xp.ascontiguousarray(x.real), real_dtype)
+elementwise(real_p, COMPLEX, lambda xp, x: xp.array(x.real, order="C"), real_dtype)
 forward.elementwise(real_p, lambda t, out, x: real(t))
 backward.unary(real_p, lambda ct, x: zero_imaginary(ct))
 
-elementwise(imag_p, COMPLEX, lambda xp, x: xp.ascontiguousarray(x.imag), real_dtype)
+elementwise(imag_p, COMPLEX, lambda xp, x: xp.array(x.imag, order="C"), real_dtype)
 forward.elementwise(imag_p, lambda t, out, x: imag(t))
 # JAX's convention: the cotangent of z pairs with dz without conjugation, so imag gives -i ct.
 backward.unary(imag_p, lambda ct, x: complex(full_like(ct, 0), neg(ct)))

@@ -1,0 +1,5 @@
+"""Integration under SciPy's names."""
+
+from funcgrad.numpy import trapezoid
+
+__all__ = ["trapezoid"]
