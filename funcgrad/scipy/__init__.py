@@ -1,5 +1,31 @@
-"""Functions under SciPy's names: special functions, linear algebra, probability distributions."""
+"""Functions under SciPy's names: special functions, linear algebra, statistics and more."""
 
-from funcgrad.scipy import linalg, special, stats
+from funcgrad.scipy import (
+    cluster,
+    fft,
+    integrate,
+    interpolate,
+    linalg,
+    ndimage,
+    optimize,
+    signal,
+    sparse,
+    spatial,
+    special,
+    stats,
+)
 
-__all__ = ["linalg", "special", "stats"]
+__all__ = [
+    "cluster",
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "spatial",
+    "special",
+    "stats",
+]

@@ -1,0 +1,5 @@
+"""Vector quantisation under SciPy's names."""
+
+from funcgrad.scipy._quantisation import vq
+
+__all__ = ["vq"]

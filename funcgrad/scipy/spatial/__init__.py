@@ -1,0 +1,5 @@
+"""Geometry in space."""
+
+from funcgrad.scipy.spatial import transform
+
+__all__ = ["transform"]
