@@ -2,9 +2,7 @@
 
 import gc
 import os
-import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from funcgrad._version import __version__
@@ -76,6 +74,8 @@ def print_environment_info(return_string: bool = False) -> str | None:
     Args:
         return_string: whether to return the text instead of printing it.
     """
+    import platform
+
     devices = backends.devices(None)
     kinds = ", ".join(sorted({d.platform for d in devices}))
     settings = [
@@ -102,6 +102,9 @@ def _is_setting(name: str) -> bool:
 
 
 def _version(name: str) -> str | None:
+    # Loads slowly, which the import of the package shall not pay for.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:
