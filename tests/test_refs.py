@@ -174,6 +174,31 @@ def test_a_ref_made_inside_is_batched_and_differentiated() -> None:
     np.testing.assert_allclose(funcgrad.hessian(f)(X[0]), 8, 1e-5)
 
 
+def batched_argument(lib: SimpleNamespace) -> Any:
+    def f(r: Any, s: Any, y: Any) -> Any:
+        r[0] = r[1] * y
+        s[...] += y
+        return r[...].sum() + s[...]
+
+    rows = lib.root.new_ref(lib.np.asarray(np.stack([X, 2 * X])))
+    scalars = lib.root.new_ref(lib.np.zeros(2))
+    out = lib.root.vmap(f, (0, 0, 0))(rows, scalars, X[:2])
+    return out, rows[...], scalars[...]
+
+
+def test_a_ref_as_a_batched_argument() -> None:
+    for got, want in zip(batched_argument(OURS), batched_argument(THEIRS), strict=True):
+        np.testing.assert_allclose(got, want, 1e-6)
+    columns = funcgrad.new_ref(fnp.asarray(np.stack([X, 2 * X], 1)))
+    funcgrad.jit(funcgrad.vmap(lambda r: r.addupdate(0, 1.0), in_axes=1))(columns)
+    np.testing.assert_array_equal(columns[...], np.stack([X, 2 * X], 1) + [[1, 1], [0, 0], [0, 0]])
+    shared = funcgrad.new_ref(fnp.asarray(X))
+    out = funcgrad.vmap(lambda r, y: r[0] * y, (None, 0))(shared, X)
+    np.testing.assert_array_equal(out, X[0] * X)
+    with pytest.raises(ValueError, match="out_axes"):
+        funcgrad.vmap(lambda r, y: r.addupdate(0, y), (None, 0))(shared, X)
+
+
 def test_a_while_loop_tests_a_ref() -> None:
     r = funcgrad.new_ref(fnp.float32(1))
 

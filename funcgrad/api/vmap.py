@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from funcgrad.api import refs
 from funcgrad.api.flat import FlatFunction, argument_names, check_arguments
 from funcgrad.base.array import as_value
 from funcgrad.base.aval import aval_of
@@ -54,6 +55,20 @@ def vmap(
 
     @wraps(fun)
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        if refs.alive():
+            leaves, in_tree = tree_flatten((args, kwargs))
+            where, own = refs.split(leaves)
+            if where:
+                axes = argument_axes("vmap", fun, in_tree, in_axes, args, kwargs)
+                at = [axes[i] for i in where]
+                rest = [i for i in range(len(leaves)) if i not in where]
+                body = refs.with_arguments(fun, in_tree, where)
+                axes_of_all = (at, [axes[i] for i in rest])
+                settings = {"axis_name": axis_name, "axis_size": axis_size}
+                run = vmap(body, axes_of_all, (out_axes, at), **settings)
+                out, values = run(refs.read_all(own), [leaves[i] for i in rest])
+                refs.write_all(own, values)
+                return out
         given = mapped_arguments("vmap", fun, in_axes, axis_size, args, kwargs, passes=True)
         flat = FlatFunction(fun, given.in_tree)
         axis = BatchAxis(given.size, axis_name)
