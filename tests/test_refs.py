@@ -21,6 +21,7 @@ def library(root: str) -> SimpleNamespace:
 
 OURS, THEIRS = library("funcgrad"), library("jax")
 X = np.array([0.5, -1.0, 2.0], np.float32)
+R = funcgrad.new_ref(X)
 
 
 def eagerly(lib: SimpleNamespace) -> Any:
@@ -248,6 +249,25 @@ def test_functions_without_refs_stay_as_they_are() -> None:
     assert r[...] == 0
 
 
+def test_nested_functions_are_looked_at_once_a_level() -> None:
+    runs = []
+
+    def nested(depth: int, wrap: Any) -> Any:
+        def f(x: Any) -> Any:
+            runs.append(depth)
+            return wrap(nested(depth - 1, wrap))(x) + 1 if depth else x + R[0]
+
+        return f
+
+    def looped(f: Any) -> Any:
+        return lambda x: lax.scan(lambda c, _: (f(c), None), x, None, 1)[0]
+
+    for wrap in (funcgrad.jit, looped, funcgrad.checkpoint):
+        runs.clear()
+        assert wrap(nested(12, wrap))(1.0) == 13.5
+        assert len(runs) < 4 * 13**2
+
+
 def test_types() -> None:
     r = funcgrad.new_ref(X)
     assert (r.shape, r.dtype, r.ndim, r.size) == ((3,), np.float32, 1, 3)
@@ -272,7 +292,6 @@ def written_under(transform: Any) -> Any:
     return transform(f)
 
 
-R = funcgrad.new_ref(X)
 WRONG: list[tuple[type, str, Any]] = [
     (
         ValueError,

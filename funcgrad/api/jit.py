@@ -92,7 +92,7 @@ class JitFunction(Generic[P, R]):
             out = dispatch(args, kwargs)
             if out is not MISS:
                 return out
-        if config.disable_jit:
+        if config.disable_jit or refs.watched():
             return self._fun(*args, **kwargs)
         dynamic, statics = self._split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)

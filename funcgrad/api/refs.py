@@ -25,9 +25,10 @@ _alive: "weakref.WeakSet[Ref]" = weakref.WeakSet()
 
 
 class Frame:
-    """What Refs hold while one function runs as a pure one; a watching frame takes in all it meets.
+    """What Refs hold while one function runs as a pure one.
 
-    Refs that are made inside the function are not its business.
+    A watching frame, without a trace, takes in every Ref from outside, to see which there are. As
+    long as there is one, values read stand for any of their type, and what is written is dropped.
     """
 
     def __init__(self, values: dict["Ref", Any], trace: Trace | None, depth: int):
@@ -194,7 +195,8 @@ def _frame_of(ref: Ref) -> Frame | None:
             finally:
                 _frames.reset(token)
             return frame
-    check_followed(ref)
+    if not watched():
+        check_followed(ref)
     return None
 
 
@@ -216,11 +218,14 @@ def _read(ref: Ref) -> Any:
     value = ref._array if frame is None else frame.values[ref]
     if value is None:
         raise ValueError("this Ref has been freed by free_ref")
-    return value
+    # Written into the program that is being watched, so that nothing can look at the zeros.
+    return broadcast_scalar(0, aval_of(value)) if watched() else value
 
 
 def _write(ref: Ref, value: Any) -> None:
     frame = _frame_of(ref)
+    if watched():
+        return
     home = ref._trace if frame is None else frame.trace
     if home is not None and isinstance(value, Tracer) and not stands_on(home, value._trace):
         raise ValueError(
@@ -274,8 +279,13 @@ def with_arguments(function: Callable, tree: PyTreeDef, where: Sequence[int]) ->
 
 
 def alive() -> bool:
-    """Whether there is any Ref, so that functions might use one."""
-    return len(_alive) > 0
+    """Whether there is any Ref, so that functions might use one; none is looked for twice."""
+    return len(_alive) > 0 and not watched()
+
+
+def watched() -> bool:
+    """Whether a function runs to see which Refs it touches."""
+    return any(frame.watches for frame in _frames.get())
 
 
 @contextmanager

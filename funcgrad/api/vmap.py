@@ -55,7 +55,7 @@ def vmap(
 
     @wraps(fun)
     def mapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        if refs.alive():
+        if refs.alive() or refs.watched():
             leaves, in_tree = tree_flatten((args, kwargs))
             where, own = refs.split(leaves)
             if where:
