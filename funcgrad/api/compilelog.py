@@ -36,7 +36,8 @@ class _Open(threading.local):
     """What this thread is tracing and compiling, outermost first."""
 
     def __init__(self) -> None:
-        self.traces: deque[tuple[Any, float]] = deque(maxlen=MOST_OPEN)
+        # By identity: a trace that fails must not keep its function alive.
+        self.traces: deque[tuple[int, float]] = deque(maxlen=MOST_OPEN)
         self.compilations: deque[Compilation] = deque(maxlen=MOST_OPEN)
 
 
@@ -47,11 +48,11 @@ _trace_seconds: "weakref.WeakKeyDictionary[ClosedJaxpr, float]" = weakref.WeakKe
 def on_event(event: str, details: dict[str, Any]) -> None:
     """Follow traces and compilations, and log each that ends."""
     if event == "trace":
-        _open.traces.append((details["function"], perf_counter()))
+        _open.traces.append((id(details["function"]), perf_counter()))
     elif event == "traced":
         while _open.traces:
             function, start = _open.traces.pop()
-            if function is details["function"]:
+            if function == id(details["function"]):
                 _trace_seconds[details["program"]] = perf_counter() - start
                 break
     elif event == "compile":

@@ -75,7 +75,6 @@ class Entries(OncePerKey):
     def __init__(self) -> None:
         super().__init__()
         self.dispatchers = Cache(MOST_DISPATCHERS)
-        self.with_refs: dict[Hashable, tuple[list[refs.Ref], JitFunction]] = {}
 
 
 class JitFunction(Generic[P, R]):
@@ -86,6 +85,8 @@ class JitFunction(Generic[P, R]):
         self._fun = fun
         self._options = options
         self._entries = entries_of(fun, options)
+        # The Refs that a kind of call touches, and what runs it as a pure function.
+        self._pure: dict[Hashable, tuple[list[refs.Ref], JitFunction]] = {}
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         for dispatch in list(self._entries.dispatchers.values()):
@@ -131,7 +132,7 @@ class JitFunction(Generic[P, R]):
         plain = [x for x in leaves if not isinstance(x, refs.Ref)]
         types = tuple(aval_of(x) for x in (*own, *plain))
         key = (in_tree, where, types, statics and statics.key(), context_key())
-        known = self._entries.with_refs
+        known = self._pure
         if key not in known:
             function = self._fun if statics is None else statics.put_back(self._fun)
             body = refs.with_arguments(function, in_tree, where)
@@ -284,6 +285,7 @@ class JitFunction(Generic[P, R]):
         """Forget every program traced for this function."""
         self._entries.entries.clear()
         self._entries.dispatchers.clear()
+        self._pure.clear()
 
     def _cache_size(self) -> int:
         return len(self._entries.entries)

@@ -135,8 +135,9 @@ class _Open(threading.local):
     """What this thread is tracing or compiling, outermost first: what it is, and since when."""
 
     def __init__(self) -> None:
-        self.traces: deque[tuple[Any, float]] = deque(maxlen=MOST_OPEN)
-        self.compilations: deque[tuple[Any, float]] = deque(maxlen=MOST_OPEN)
+        # By identity: what fails must not be kept alive.
+        self.traces: deque[tuple[int, float]] = deque(maxlen=MOST_OPEN)
+        self.compilations: deque[tuple[int, float]] = deque(maxlen=MOST_OPEN)
 
 
 _open = _Open()
@@ -145,9 +146,9 @@ _open = _Open()
 def _on_event(event: str, details: dict[str, Any]) -> None:
     """Record the traces and compilations that the library tells of."""
     if event == "trace":
-        _open.traces.append((details["function"], time.time()))
+        _open.traces.append((id(details["function"]), time.time()))
     elif event == "compile":
-        _open.compilations.append((details["program"], time.time()))
+        _open.compilations.append((id(details["program"]), time.time()))
     elif event == "traced":
         _finish(TRACE, _open.traces, details["function"], function_name(details["function"]))
     elif event == "compiled":
@@ -158,10 +159,10 @@ def _on_event(event: str, details: dict[str, Any]) -> None:
         record_event(CACHE_HIT if details["kept"] else CACHE_MISS)
 
 
-def _finish(name: str, begun: deque[tuple[Any, float]], what: Any, fun_name: str) -> None:
+def _finish(name: str, begun: deque[tuple[int, float]], what: Any, fun_name: str) -> None:
     while begun:
         candidate, start = begun.pop()
-        if candidate is what:
+        if candidate == id(what):
             end = time.time()
             record_event_duration_secs(name, end - start, fun_name=fun_name)
             record_event_time_span(name, start, end, fun_name=fun_name)
