@@ -18,7 +18,7 @@ from funcgrad.api import refs
 
 @pytest.fixture(autouse=True)
 def none_left() -> Iterator[None]:
-    """Functions are traced once more while a Ref is alive, which other tests would notice."""
+    """Bodies of loops are traced once more while a Ref is alive, which other tests would notice."""
     yield
     gc.collect()
     assert not refs.alive()

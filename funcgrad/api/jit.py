@@ -1,5 +1,6 @@
 """jit: trace a function once for each kind of argument, and run the compiled program after that."""
 
+import contextlib
 import functools
 import inspect
 import weakref
@@ -95,12 +96,14 @@ class JitFunction(Generic[P, R]):
                 return out
         if config.disable_jit or refs.watched():
             return self._fun(*args, **kwargs)
+        if refs.alive() and self._options.follows_refs:
+            return self._following_refs(args, kwargs)
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call a function that touches no Ref from outside."""
         dynamic, statics = self._split(args, kwargs)
         leaves, in_tree = tree_flatten(dynamic)
-        if refs.alive() and self._options.follows_refs:
-            uses_refs, out = self._with_refs(leaves, in_tree, statics)
-            if uses_refs:
-                return out
         values = self._values(leaves, dynamic)
         entry = self._entry(in_tree, values, statics, dynamic)
         if self._options.donate_argnums or self._options.donate_argnames:
@@ -124,28 +127,31 @@ class JitFunction(Generic[P, R]):
         check_hashable("jit", self._fun, statics)
         return (rest, rest_named), statics
 
-    def _with_refs(
-        self, leaves: Sequence, in_tree: PyTreeDef, statics: Statics | None
-    ) -> tuple[bool, Any]:
-        """Whether the call reads or writes Refs, and then its output."""
+    def _following_refs(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call a function that may touch Refs: as it is, and as a pure one if it does."""
+        dynamic, statics = self._split(args, kwargs)
+        leaves, in_tree = tree_flatten(dynamic)
         where, own = refs.split(leaves)
         plain = [x for x in leaves if not isinstance(x, refs.Ref)]
-        types = tuple(aval_of(x) for x in (*own, *plain))
+        try:
+            types = tuple(aval_of(x) for x in (*own, *plain))
+        except TypeError:
+            return self._call(args, kwargs)  # which says what is wrong
         key = (in_tree, where, types, statics and statics.key(), context_key())
-        known = self._pure
-        if key not in known:
+        if key not in self._pure:
+            if not where:
+                with contextlib.suppress(refs.Unfollowed):
+                    return self._call(args, kwargs)
             function = self._fun if statics is None else statics.put_back(self._fun)
             body = refs.with_arguments(function, in_tree, where)
             found = refs.touched("jit", [body], refs.read_all(own), plain)
             options = JitOptions(follows_refs=False)
-            known[key] = found, JitFunction(refs.pure(body, found), options)
-        found, run = known[key]
-        if not where and not found:
-            return False, None
+            self._pure[key] = found, JitFunction(refs.pure(body, found), options)
+        found, run = self._pure[key]
         (out, values), others = run(refs.read_all(found), refs.read_all(own), plain)
         refs.write_all(own, values)
         refs.write_all(found, others)
-        return True, out
+        return out
 
     def _values(self, leaves: Sequence, dynamic: Arguments) -> list[Any]:
         try:

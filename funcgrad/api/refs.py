@@ -24,6 +24,10 @@ from funcgrad.transforms.staging import Staging
 _alive: "weakref.WeakSet[Ref]" = weakref.WeakSet()
 
 
+class Unfollowed(ValueError):
+    """A program that is being written touches a Ref from outside of it."""
+
+
 class Frame:
     """What Refs hold while one function runs as a pure one.
 
@@ -186,6 +190,8 @@ def _frame_of(ref: Ref) -> Frame | None:
     """The innermost frame that holds a Ref; None where it holds its own value."""
     for frame in reversed(_frames.get()):
         if ref in frame.values:
+            if frame.trace is not None and not watched():
+                check_followed(frame.trace)
             return frame
         if frame.watches and ref._depth < frame.depth:
             token = _frames.set(_frames.get()[: frame.depth - 1])
@@ -196,16 +202,16 @@ def _frame_of(ref: Ref) -> Frame | None:
                 _frames.reset(token)
             return frame
     if not watched():
-        check_followed(ref)
+        check_followed(ref._trace)
     return None
 
 
-def check_followed(ref: Ref) -> None:
-    """Raise if a program is being written that would keep the present value as a constant."""
+def check_followed(home: Trace) -> None:
+    """Raise if a program is being written inside of where a value lives: it would be a constant."""
     trace = current_trace()
-    while trace is not EVALUATION and trace is not ref._trace:
+    while trace is not EVALUATION and trace is not home:
         if isinstance(trace, Staging):
-            raise ValueError(
+            raise Unfollowed(
                 f"{trace.description} uses a Ref from outside, and does not follow what is read "
                 "and written there. jit, scan, while_loop, fori_loop, cond, switch and checkpoint "
                 "do; elsewhere pass the value, ref[...], and return the new one."
